@@ -1,0 +1,31 @@
+# C++ tests and benchmarks: one executable per file, named after it.
+
+# Tests link the objects, not the library, so that they can reach what the library does not export.
+if(INFINIRT_BUILD_TESTS)
+  enable_testing()
+  file(GLOB test_sources CONFIGURE_DEPENDS tests/cpp/*_test.cpp)
+  foreach(source IN LISTS test_sources)
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(${name} ${source})
+    target_link_libraries(${name} PRIVATE infinirt_objects)
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/cpp)
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+    add_test(NAME ${name} COMMAND ${name})
+  endforeach()
+endif()
+
+# Benchmarks link the library as users do; only *_internals_bench.cpp measure a part that is not exported.
+if(INFINIRT_BUILD_BENCHMARKS)
+  file(GLOB bench_sources CONFIGURE_DEPENDS benchmarks/cpp/*_bench.cpp)
+  foreach(source IN LISTS bench_sources)
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(${name} ${source})
+    if(name MATCHES "_internals_bench$")
+      target_link_libraries(${name} PRIVATE infinirt_objects)
+    else()
+      target_link_libraries(${name} PRIVATE infinirt infinirt_flags)
+    endif()
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/benchmarks/cpp)
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/benchmarks)
+  endforeach()
+endif()

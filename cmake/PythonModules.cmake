@@ -1,0 +1,45 @@
+# Extension modules. `_runtime` is the flat API on CPython's own C API (csrc/bindings/*.cpp plus generated code);
+# `_core` is what the object API is made of, likewise (csrc/bindings/objects/*.cpp); `_extras` is everything off the hot path,
+# on nanobind (csrc/bindings/nanobind/*.cpp).
+# All find the library in the package's lib/ folder, wherever the package lies.
+
+function(infinirt_configure_module target)
+  add_dependencies(${target} infinirt_generated)
+  target_link_libraries(${target} PRIVATE infinirt infinirt_flags)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/csrc ${INFINIRT_GENERATED_ROOT})
+  set_target_properties(${target} PROPERTIES
+    CXX_VISIBILITY_PRESET hidden
+    VISIBILITY_INLINES_HIDDEN ON
+    BUILD_RPATH ${PROJECT_BINARY_DIR}/lib
+    INSTALL_RPATH "$ORIGIN/lib")
+  install(TARGETS ${target} LIBRARY DESTINATION ${INFINIRT_PACKAGE_DIR} COMPONENT python)
+endfunction()
+
+file(GLOB runtime_sources CONFIGURE_DEPENDS csrc/bindings/*.cpp)
+if(runtime_sources)
+  infinirt_generate(flat flat.inc)
+  add_custom_target(infinirt_generated_flat DEPENDS ${INFINIRT_GENERATED_DIR}/flat.inc)
+  Python_add_library(_runtime MODULE WITH_SOABI ${runtime_sources})
+  add_dependencies(_runtime infinirt_generated_flat)
+  infinirt_configure_module(_runtime)
+endif()
+
+file(GLOB object_sources CONFIGURE_DEPENDS csrc/bindings/objects/*.cpp)
+if(object_sources)
+  Python_add_library(_core MODULE WITH_SOABI ${object_sources})
+  infinirt_configure_module(_core)
+endif()
+
+file(GLOB nanobind_sources CONFIGURE_DEPENDS csrc/bindings/nanobind/*.cpp)
+if(nanobind_sources)
+  execute_process(
+    COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
+    OUTPUT_VARIABLE nanobind_dir OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE nanobind_status)
+  if(NOT nanobind_status EQUAL 0)
+    message(FATAL_ERROR "The Python bindings need nanobind: ${Python_EXECUTABLE} -m pip install nanobind, "
+                        "or configure with -DINFINIRT_BUILD_PYTHON=OFF")
+  endif()
+  find_package(nanobind CONFIG REQUIRED PATHS ${nanobind_dir} NO_DEFAULT_PATH)
+  nanobind_add_module(_extras NB_STATIC ${nanobind_sources})
+  infinirt_configure_module(_extras)
+endif()

@@ -1,0 +1,157 @@
+#include "backends/cpu/copy.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/scheduler.h"
+
+namespace infinirt::cpu {
+
+namespace {
+
+// Above this a copy or set is shared out: it no longer fits any core's own cache, and one core alone does not saturate
+// the memory. Pieces are large enough to make the hand-off invisible.
+constexpr size_t kParallelBytes = size_t{8} << 20;
+constexpr size_t kPieceBytes = size_t{2} << 20;
+
+struct Transfer {
+  char* dst;
+  const char* src;
+  size_t bytes;
+};
+
+bool overlaps(const Transfer& t) {
+  const auto dst = reinterpret_cast<uintptr_t>(t.dst), src = reinterpret_cast<uintptr_t>(t.src);
+  return dst - src < t.bytes || src - dst < t.bytes;
+}
+
+template <class Body>
+void in_pieces(size_t bytes, Body&& body) {
+  const auto pieces = static_cast<int64_t>((bytes + kPieceBytes - 1) / kPieceBytes);
+  struct Context {
+    Body& body;
+    size_t bytes;
+  } context{body, bytes};
+  parallel_for(
+      pieces, 1,
+      [](int64_t begin, int64_t end, void* opaque) {
+        auto& c = *static_cast<Context*>(opaque);
+        const size_t first = static_cast<size_t>(begin) * kPieceBytes;
+        c.body(first, std::min(static_cast<size_t>(end) * kPieceBytes, c.bytes) - first);
+      },
+      &context);
+}
+
+void copy_row(char* dst, const char* src, size_t bytes) {
+  const Transfer t{dst, src, bytes};
+  if (overlaps(t)) {
+    std::memmove(dst, src, bytes);
+  } else if (bytes < kParallelBytes) {
+    std::memcpy(dst, src, bytes);
+  } else {
+    in_pieces(bytes, [&](size_t offset, size_t count) { std::memcpy(dst + offset, src + offset, count); });
+  }
+}
+
+// Stores a pattern whose period divides four bytes, as that of every element size does.
+void fill_pattern(char* dst, uint64_t pattern, size_t bytes) {
+#if defined(__x86_64__)
+  // Like memset on large memory: the string store writes whole lines without reading them first.
+  constexpr size_t kStringStore = 4096;
+  if (bytes >= kStringStore) {
+    const size_t head = (64 - (reinterpret_cast<uintptr_t>(dst) & 63)) & 63;
+    if (head % 4 == 0) {
+      for (size_t i = 0; i < head; i += 4) std::memcpy(dst + i, &pattern, 4);
+      dst += head;
+      bytes -= head;
+      size_t words = bytes / 8;
+      void* at = dst;
+      asm volatile("rep stosq" : "+D"(at), "+c"(words) : "a"(pattern) : "memory");
+      dst += bytes / 8 * 8;
+      bytes %= 8;
+    }
+  }
+#endif
+  for (; bytes >= 32; bytes -= 32, dst += 32) {
+    std::memcpy(dst, &pattern, 8);
+    std::memcpy(dst + 8, &pattern, 8);
+    std::memcpy(dst + 16, &pattern, 8);
+    std::memcpy(dst + 24, &pattern, 8);
+  }
+  for (; bytes >= 8; bytes -= 8, dst += 8) std::memcpy(dst, &pattern, 8);
+  std::memcpy(dst, &pattern, bytes);
+}
+
+void fill_row(char* dst, uint32_t value, size_t element_size, size_t bytes) {
+  uint64_t pattern = value;
+  if (element_size == 1) pattern = (value & 0xffu) * 0x0101010101010101ull;
+  if (element_size == 2) pattern = (value & 0xffffu) * 0x0001000100010001ull;
+  if (element_size == 4) pattern = value * 0x0000000100000001ull;
+  const auto byte = static_cast<unsigned char>(pattern);
+  const bool uniform = pattern == byte * 0x0101010101010101ull;
+  const auto run = [&](size_t offset, size_t count) {
+    if (uniform) {
+      std::memset(dst + offset, byte, count);
+    } else {
+      fill_pattern(dst + offset, pattern, count);
+    }
+  };
+  if (bytes < kParallelBytes) {
+    run(0, bytes);
+  } else {
+    in_pieces(bytes, run);
+  }
+}
+
+// Calls row(offset_a, offset_b, bytes) for as few rows as the layout allows: what is contiguous is one row.
+template <class Row>
+void for_each_row(size_t width, size_t height, size_t depth, size_t pitch_a, size_t slice_a, size_t pitch_b,
+                  size_t slice_b, Row&& row) {
+  if (height > 1 && pitch_a == width && pitch_b == width) {
+    width *= height;
+    height = 1;
+  }
+  if (depth > 1 && height == 1 && slice_a == width && slice_b == width) {
+    width *= depth;
+    depth = 1;
+  }
+  // Rows in order, or shared out when there is much of it and more than one row.
+  const auto rows = static_cast<int64_t>(height * depth);
+  struct Context {
+    Row& row;
+    size_t width, height, pitch_a, slice_a, pitch_b, slice_b;
+  } context{row, width, height, pitch_a, slice_a, pitch_b, slice_b};
+  const auto body = [](int64_t begin, int64_t end, void* opaque) {
+    auto& c = *static_cast<Context*>(opaque);
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+      const size_t z = i / c.height, y = i % c.height;
+      c.row(y * c.pitch_a + z * c.slice_a, y * c.pitch_b + z * c.slice_b, c.width);
+    }
+  };
+  if (rows > 1 && width < kParallelBytes && width * height * depth >= kParallelBytes) {
+    parallel_for(rows, std::max<int64_t>(1, static_cast<int64_t>(kPieceBytes / std::max<size_t>(width, 1))), body,
+                 &context);
+  } else {
+    body(0, rows, &context);
+  }
+}
+
+}  // namespace
+
+void copy_memory(const CopyWork& work, void* dst, const void* src) {
+  auto* to = static_cast<char*>(dst);
+  const auto* from = static_cast<const char*>(src);
+  if (work.height == 1 && work.depth == 1) return copy_row(to, from, work.width);
+  for_each_row(
+      work.width, work.height, work.depth, work.dst_pitch, work.dst_slice, work.src_pitch, work.src_slice,
+      [=](size_t dst_offset, size_t src_offset, size_t bytes) { copy_row(to + dst_offset, from + src_offset, bytes); });
+}
+
+void fill_memory(const FillWork& work, void* dst) {
+  auto* to = static_cast<char*>(dst);
+  for_each_row(
+      work.width, work.height, work.depth, work.pitch, work.slice, work.pitch, work.slice,
+      [&](size_t offset, size_t, size_t bytes) { fill_row(to + offset, work.value, work.element_size, bytes); });
+}
+
+}  // namespace infinirt::cpu

@@ -1,0 +1,151 @@
+// Python arguments to C values.
+//
+// Every converter returns false with an exception set when the argument does not fit; `what` is the parameter's name.
+#pragma once
+
+#include <climits>
+#include <cstdint>
+
+#include "bindings/types.h"
+
+namespace infinirt::python {
+
+// ---- Numbers: ints, and whatever can become one ------------------------------------------------------------------------
+
+bool to_u64_slow(PyObject* object, const char* what, unsigned long long* value);
+bool to_i64_slow(PyObject* object, const char* what, long long* value);
+bool out_of_range(PyObject* object, const char* what, const char* type);
+
+inline bool to_u64(PyObject* object, const char* what, unsigned long long* value) {
+  if (PyLong_Check(object)) {
+    *value = PyLong_AsUnsignedLongLong(object);
+    if (*value != ~0ull || !PyErr_Occurred()) return true;
+  }
+  return to_u64_slow(object, what, value);
+}
+
+inline bool to_i64(PyObject* object, const char* what, long long* value) {
+  if (PyLong_Check(object)) {
+    *value = PyLong_AsLongLong(object);
+    if (*value != -1 || !PyErr_Occurred()) return true;
+  }
+  return to_i64_slow(object, what, value);
+}
+
+inline bool to_size(PyObject* object, const char* what, size_t* value) {
+  unsigned long long wide = 0;
+  if (!to_u64(object, what, &wide)) return false;
+  *value = wide;
+  return true;
+}
+
+inline bool to_int(PyObject* object, const char* what, int* value) {
+  long long wide = 0;
+  if (!to_i64(object, what, &wide)) return false;
+  *value = static_cast<int>(wide);
+  return *value == wide || out_of_range(object, what, "int");
+}
+
+inline bool to_uint(PyObject* object, const char* what, unsigned int* value) {
+  unsigned long long wide = 0;
+  if (!to_u64(object, what, &wide)) return false;
+  *value = static_cast<unsigned int>(wide);
+  return *value == wide || out_of_range(object, what, "unsigned int");
+}
+
+/// A member of the enum, or its value.
+template <class E>
+bool to_enum(PyObject* object, const char* what, E* value) {
+  int number = 0;
+  if (!to_int(object, what, &number)) return false;
+  *value = static_cast<E>(number);
+  return true;
+}
+
+// ---- Handles -----------------------------------------------------------------------------------------------------------
+
+bool to_handle_slow(PyObject* object, int type, const char* what, std::uintptr_t* value);
+
+/// A handle object of the type, None for null, or anything that can become an int. For streams also an object with
+/// `__cuda_stream__`.
+template <class H>
+bool to_handle(PyObject* object, int type, const char* what, H* value) {
+  std::uintptr_t number = 0;
+  if (Py_IS_TYPE(object, handle_types[type])) {
+    number = *reinterpret_cast<HandleObject*>(object)->place;
+  } else if (!to_handle_slow(object, type, what, &number)) {
+    return false;
+  }
+  *value = reinterpret_cast<H>(number);
+  return true;
+}
+
+// ---- Pointers ----------------------------------------------------------------------------------------------------------
+
+/// An address: an int (or what can become one), None for null, or an object with the buffer protocol, which is held for
+/// the life of this.
+class PointerArgument {
+ public:
+  PointerArgument() = default;
+  PointerArgument(const PointerArgument&) = delete;
+  PointerArgument& operator=(const PointerArgument&) = delete;
+  ~PointerArgument() {
+    if (held_) PyBuffer_Release(&view_);
+  }
+
+  bool take(PyObject* object, const char* what) {
+    if (PyLong_CheckExact(object)) {
+      const unsigned long long number = PyLong_AsUnsignedLongLong(object);
+      value_ = reinterpret_cast<void*>(number);
+      if (number != ~0ull || !PyErr_Occurred()) return true;
+    }
+    return take_slow(object, what);
+  }
+  void* get() const { return value_; }
+
+ private:
+  bool take_slow(PyObject* object, const char* what);
+
+  void* value_ = nullptr;
+  bool held_ = false;
+  Py_buffer view_;
+};
+
+/// Text for C: bytes, bytearray, or str as UTF-8. Borrowed from the object.
+bool to_text(PyObject* object, const char* what, const char** value);
+
+/// The address of a C function: an int, a function pointer object of this module, a ctypes function; None for null.
+/// Sets `*is_python` instead if the object is a callable that none of these fits.
+bool to_function(PyObject* object, const char* what, std::uintptr_t* address, bool* is_python);
+
+// ---- Structs -----------------------------------------------------------------------------------------------------------
+
+bool wrong_struct(PyObject* object, int type, const char* what);
+
+inline bool is_struct(PyObject* object, int type) { return PyObject_TypeCheck(object, struct_types[type]); }
+
+inline char* struct_data(PyObject* object) { return reinterpret_cast<StructObject*>(object)->data; }
+
+/// The struct's memory; None for null.
+template <class T>
+bool to_struct_pointer(PyObject* object, int type, const char* what, T** value) {
+  if (is_struct(object, type)) {
+    *value = reinterpret_cast<T*>(struct_data(object));
+    return true;
+  }
+  *value = nullptr;
+  return object == Py_None || wrong_struct(object, type, what);
+}
+
+/// A copy of the struct.
+template <class T>
+bool to_struct(PyObject* object, int type, const char* what, T* value) {
+  if (!is_struct(object, type)) return wrong_struct(object, type, what);
+  *value = *reinterpret_cast<T*>(struct_data(object));
+  return true;
+}
+
+/// A grid or block: a dim3, an int, or up to three ints.
+bool to_dim3(PyObject* object, const char* what, dim3* value);
+
+}  // namespace infinirt::python

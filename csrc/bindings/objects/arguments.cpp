@@ -1,0 +1,65 @@
+#include "bindings/objects/arguments.h"
+
+#include <cstdint>
+
+namespace infinirt::objects {
+
+Signature::Signature(const char* function, std::initializer_list<const char*> parameters, int positional)
+    : function_(function), positional_(positional) {
+  for (const char* name : parameters) parameters_[count_++] = PyUnicode_InternFromString(name);
+}
+
+bool Signature::read(PyObject* const* args, Py_ssize_t count, PyObject* names, PyObject** values) const {
+  if (count > positional_) {
+    PyErr_Format(PyExc_TypeError, "%s() takes at most %d positional argument%s (%zd given)", function_, positional_,
+                 positional_ == 1 ? "" : "s", count);
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < count; ++i) values[i] = args[i];
+  const Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0;
+  for (Py_ssize_t i = 0; i < named; ++i) {
+    PyObject* name = PyTuple_GET_ITEM(names, i);
+    int at = 0;
+    while (at < count_ && parameters_[at] != name) ++at;
+    if (at == count_) {
+      for (at = 0; at < count_ && PyUnicode_Compare(parameters_[at], name) != 0;) ++at;
+    }
+    if (at == count_) {
+      PyErr_Format(PyExc_TypeError, "%s() has no parameter '%U'", function_, name);
+      return false;
+    }
+    if (at < count) {
+      PyErr_Format(PyExc_TypeError, "%s() was given '%U' twice", function_, name);
+      return false;
+    }
+    values[at] = args[count + i];
+  }
+  return true;
+}
+
+bool read_size(PyObject* value, const char* name, size_t* size) {
+  if (PyLong_CheckExact(value)) [[likely]] {
+    *size = PyLong_AsSize_t(value);
+    if (*size != static_cast<size_t>(-1) || !PyErr_Occurred()) return true;
+    PyErr_Clear();
+  }
+  python::Ref index(PyNumber_Index(value));
+  if (!index) return false;
+  *size = PyLong_AsSize_t(index.get());
+  if (!PyErr_Occurred()) return true;
+  PyErr_Clear();
+  PyErr_Format(PyExc_ValueError, "%s must be between 0 and %zu, not %R", name, SIZE_MAX, value);
+  return false;
+}
+
+bool read_pointer(PyObject* value, const char* name, void** pointer) {
+  python::Ref index(PyNumber_Index(value));
+  if (!index) return false;
+  *pointer = PyLong_AsVoidPtr(index.get());
+  if (!PyErr_Occurred()) return true;
+  PyErr_Clear();
+  PyErr_Format(PyExc_ValueError, "%s must be an address, not %R", name, value);
+  return false;
+}
+
+}  // namespace infinirt::objects

@@ -1,0 +1,266 @@
+#include "bindings/objects/device.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "bindings/objects/deferred.h"
+#include "bindings/objects/pool.h"
+#include "bindings/objects/stream.h"
+
+namespace infinirt::objects {
+
+PyTypeObject* device_class = nullptr;
+std::atomic<bool> per_thread_default{false};
+
+namespace {
+
+// One row per device type. Rows and devices are only ever added, and the interpreter may hold no lock (free-threaded
+// builds), so adding is serialised here.
+struct TypeRow {
+  const char* name;
+  bool is_accelerator;
+  std::vector<DeviceObject*> devices;
+};
+
+constexpr int kMaxTypes = 64;
+std::mutex rows_mutex;
+TypeRow rows[kMaxTypes];
+std::atomic<int> row_count{0};
+
+TypeRow* find_row(const char* type) {
+  const int count = row_count.load(std::memory_order_acquire);
+  for (int i = 0; i < count; ++i) {
+    if (rows[i].name == type) return &rows[i];
+  }
+  return nullptr;
+}
+
+// Schedules other than the default run work, Python functions included, inside API calls of whichever thread comes along; a
+// call may then wait for another thread that needs the interpreter.
+bool calls_run_work() {
+  const char* schedule = std::getenv("INFINIRT_CPU_SCHEDULE");
+  return schedule != nullptr && *schedule != '\0' && std::strcmp(schedule, "async") != 0;
+}
+
+// Reads the types that the library knows into rows; plugins may have added some since the last time.
+bool refresh_rows() {
+  int types = 0;
+  if (auto error = infinirtXGetDeviceTypeCount(&types)) return raise_error(error), false;
+  std::vector<infinirtXDeviceTypeInfo> found(static_cast<size_t>(types));
+  for (int i = 0; i < types; ++i) {
+    if (auto error = infinirtXGetDeviceTypeInfo(&found[static_cast<size_t>(i)], i)) return raise_error(error), false;
+  }
+  std::lock_guard guard(rows_mutex);
+  for (const auto& info : found) {
+    if (find_row(info.name) || row_count.load() == kMaxTypes) continue;
+    TypeRow& row = rows[row_count.load()];
+    row.name = info.name;
+    row.is_accelerator = info.isAccelerator != 0;
+    row.devices.assign(static_cast<size_t>(info.deviceCount > 0 ? info.deviceCount : 0), nullptr);
+    row_count.fetch_add(1, std::memory_order_release);
+  }
+  return true;
+}
+
+TypeRow* row_of(const char* type) {
+  if (TypeRow* row = find_row(type)) return row;
+  if (!refresh_rows()) return nullptr;
+  if (TypeRow* row = find_row(type)) return row;
+  const int count = row_count.load(std::memory_order_acquire);
+  for (int i = 0; i < count; ++i) {
+    if (std::strcmp(rows[i].name, type) == 0) return &rows[i];
+  }
+  std::string known;
+  for (int i = 0; i < count; ++i) known += (i ? ", " : "") + std::string(rows[i].name);
+  raise_error(infinirtErrorInvalidDevice, "there is no device type '%s'; known types: %s", type, known.c_str());
+  return nullptr;
+}
+
+DeviceObject* device_in(TypeRow& row, int ordinal) {
+  if (ordinal < 0 || static_cast<size_t>(ordinal) >= row.devices.size()) {
+    if (row.devices.empty()) {
+      raise_error(infinirtErrorNoDevice, "device type '%s' has no device; infinirt.device_types() says why", row.name);
+    } else {
+      raise_error(infinirtErrorInvalidDevice,
+                  "%s:%d is out of range: there %s %zu device%s of type '%s', numbered from 0", row.name, ordinal,
+                  row.devices.size() == 1 ? "is" : "are", row.devices.size(), row.devices.size() == 1 ? "" : "s",
+                  row.name);
+    }
+    return nullptr;
+  }
+  std::atomic_ref<DeviceObject*> slot(row.devices[static_cast<size_t>(ordinal)]);
+  if (DeviceObject* device = slot.load(std::memory_order_acquire)) return device;
+  auto* made = reinterpret_cast<DeviceObject*>(device_class->tp_alloc(device_class, 0));
+  if (made == nullptr) return nullptr;
+  made->type = row.name;
+  made->ordinal = ordinal;
+  made->is_accelerator = row.is_accelerator;
+  made->may_block = row.is_accelerator || calls_run_work();
+  DeviceObject* expected = nullptr;
+  if (slot.compare_exchange_strong(expected, made)) return made;
+  Py_DECREF(made);
+  return expected;
+}
+
+DeviceObject* device_named(const char* name) {
+  const char* colon = std::strrchr(name, ':');
+  if (colon == nullptr) {
+    TypeRow* row = row_of(name);
+    return row ? device_in(*row, 0) : nullptr;
+  }
+  char* end = nullptr;
+  const long ordinal = std::strtol(colon + 1, &end, 10);
+  if (end == colon + 1 || *end != '\0' || ordinal < 0 || ordinal > 1 << 20) {
+    raise_error(infinirtErrorInvalidValue, "'%s' is no device name; write 'type' or 'type:ordinal', as in 'cpu:0'",
+                name);
+    return nullptr;
+  }
+  TypeRow* row = row_of(std::string(name, colon).c_str());
+  return row ? device_in(*row, static_cast<int>(ordinal)) : nullptr;
+}
+
+PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
+  if (kwargs == nullptr && PyTuple_GET_SIZE(args) == 0)
+    return Py_XNewRef(reinterpret_cast<PyObject*>(current_device()));
+  static const char* names[] = {"device", nullptr};
+  PyObject* given = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:Device", const_cast<char**>(names), &given)) return nullptr;
+  return Py_XNewRef(reinterpret_cast<PyObject*>(device_from(given)));
+}
+
+PyObject* set_current(PyObject* self, PyObject*) {
+  drain_deferred();
+  auto* device = reinterpret_cast<DeviceObject*>(self);
+  infinirtError_t error = infinirtXSetDeviceType(device->type);
+  if (error == infinirtSuccess) error = without_gil(device->may_block, [&] { return rt.SetDevice(device->ordinal); });
+  return none_or_raise(error);
+}
+
+PyObject* device_sync(PyObject* self, PyObject*) {
+  drain_deferred();
+  auto* device = reinterpret_cast<DeviceObject*>(self);
+  return none_or_raise(without_gil(true, [&] {
+    OnDevice guard(device);
+    return guard.error() ? guard.error() : rt.DeviceSynchronize();
+  }));
+}
+
+PyObject* get_type(PyObject* self, void*) { return PyUnicode_FromString(reinterpret_cast<DeviceObject*>(self)->type); }
+PyObject* get_ordinal(PyObject* self, void*) { return PyLong_FromLong(reinterpret_cast<DeviceObject*>(self)->ordinal); }
+PyObject* get_default_stream(PyObject* self, void*) {
+  return Py_XNewRef(default_stream(reinterpret_cast<DeviceObject*>(self)));
+}
+
+PyObject* get_resource(PyObject* self, void*) {
+  PyObject* resource = reinterpret_cast<DeviceObject*>(self)->resource;
+  return Py_NewRef(resource ? resource : Py_None);
+}
+
+int set_resource(PyObject* self, PyObject* value, void*) {
+  auto* device = reinterpret_cast<DeviceObject*>(self);
+  PyObject* previous = device->resource;
+  device->resource = value == nullptr || value == Py_None ? nullptr : Py_NewRef(value);
+  Py_XDECREF(previous);
+  return 0;
+}
+
+PyMethodDef methods[] = {
+    {"set_current", set_current, METH_NOARGS,
+     "set_current($self, /)\n--\n\nMakes this the calling thread's current device, of its type and of all types."},
+    {"sync", device_sync, METH_NOARGS, "sync($self, /)\n--\n\nWaits until all work of the device is done."},
+    {"allocate", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(allocate_on_device)),
+     METH_FASTCALL | METH_KEYWORDS,
+     "allocate($self, /, size, *, stream=None)\n--\n\nA Buffer of `size` bytes from the device's memory resource, "
+     "allocated in the\n"
+     "order of `stream`, by default the device's default stream."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyGetSetDef properties[] = {
+    {"type", get_type, nullptr, "The device type: \"cpu\", \"nvidia\", ...", nullptr},
+    {"ordinal", get_ordinal, nullptr, "The device's number within its type.", nullptr},
+    {"default_stream", get_default_stream, nullptr,
+     "The stream that work goes to when none is named: the legacy default stream, or the calling thread's own after\n"
+     "`per_thread_default_stream(True)`.",
+     nullptr},
+    {"_resource", get_resource, set_resource, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(device_new)},
+                       {Py_tp_methods, methods},
+                       {Py_tp_getset, properties},
+                       {Py_tp_doc, const_cast<char*>("What devices are made of; use Device.")},
+                       {0, nullptr}};
+
+PyType_Spec spec = {"infinirt._core.DeviceBase", sizeof(DeviceObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+                    slots};
+
+}  // namespace
+
+PyTypeObject* make_device_type() { return reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec)); }
+
+OnDevice::OnDevice(const DeviceObject* device) {
+  if ((error_ = infinirtXGetDeviceType(&previous_type_))) return;
+  if (previous_type_ != device->type && (error_ = infinirtXSetDeviceType(device->type))) return;
+  changed_ = device;
+  error_ = rt.GetDevice(&previous_ordinal_);
+  if (error_ == infinirtSuccess && previous_ordinal_ != device->ordinal) error_ = rt.SetDevice(device->ordinal);
+}
+
+OnDevice::~OnDevice() {
+  if (changed_ == nullptr) return;
+  if (previous_ordinal_ >= 0 && previous_ordinal_ != changed_->ordinal) rt.SetDevice(previous_ordinal_);
+  if (previous_type_ != changed_->type) infinirtXSetDeviceType(previous_type_);
+}
+
+DeviceObject* current_device() {
+  const char* type = nullptr;
+  int ordinal = 0;
+  infinirtError_t error = infinirtXGetDeviceType(&type);
+  if (error == infinirtSuccess) error = rt.GetDevice(&ordinal);
+  if (error != infinirtSuccess) return raise_error(error), nullptr;
+  TypeRow* row = row_of(type);
+  return row ? device_in(*row, ordinal) : nullptr;
+}
+
+bool devices_were_used() { return row_count.load() > 0; }
+
+DeviceObject* device_at(const char* type, int ordinal) {
+  TypeRow* row = row_of(type);
+  return row ? device_in(*row, ordinal) : nullptr;
+}
+
+DeviceObject* device_from(PyObject* given) {
+  if (given == Py_None) return current_device();
+  if (is_device(given)) return reinterpret_cast<DeviceObject*>(given);
+  if (PyUnicode_Check(given)) {
+    const char* name = PyUnicode_AsUTF8(given);
+    return name ? device_named(name) : nullptr;
+  }
+  const long ordinal = PyLong_AsLong(given);
+  if (ordinal == -1 && PyErr_Occurred()) {
+    PyErr_Format(PyExc_TypeError, "a device is given as Device, number or name ('cpu:0'), not as %.100s",
+                 Py_TYPE(given)->tp_name);
+    return nullptr;
+  }
+  const char* type = nullptr;
+  if (auto error = infinirtXGetDeviceType(&type)) return raise_error(error), nullptr;
+  return device_at(type, ordinal < 0 || ordinal > 1 << 20 ? -1 : static_cast<int>(ordinal));
+}
+
+PyObject* default_stream(DeviceObject* device) {
+  const bool per_thread = per_thread_default.load(std::memory_order_relaxed);
+  std::atomic_ref<PyObject*> slot(per_thread ? device->per_thread : device->legacy);
+  if (PyObject* stream = slot.load(std::memory_order_acquire)) return stream;
+  const auto handle = reinterpret_cast<infinirtStream_t>(per_thread ? uintptr_t{2} : uintptr_t{1});
+  PyObject* made = new_stream(handle, device, nullptr, false);
+  if (made == nullptr) return nullptr;
+  PyObject* expected = nullptr;
+  if (slot.compare_exchange_strong(expected, made)) return made;
+  Py_DECREF(made);
+  return expected;
+}
+
+}  // namespace infinirt::objects

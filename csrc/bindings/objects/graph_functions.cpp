@@ -1,0 +1,248 @@
+// Functions that capture, build and update graphs.
+#include <vector>
+
+#include "bindings/objects/bind.h"
+#include "bindings/objects/callable.h"
+#include "bindings/objects/capture.h"
+#include "bindings/objects/deferred.h"
+#include "bindings/objects/functions.h"
+#include "bindings/objects/kernel_args.h"
+
+namespace infinirt::objects {
+
+namespace {
+
+using L = Library;
+using Graph = In<infinirtGraph_t>;
+using Node = Out<infinirtGraphNode_t>;
+using Nodes = Handles<infinirtGraphNode_t>;
+
+PyObject* begin_capture(PyObject*, PyObject* args) {
+  PyObject* given = nullptr;
+  int mode = 0;
+  if (!PyArg_ParseTuple(args, "Oi", &given, &mode)) return nullptr;
+  drain_deferred();
+  python::Ref reference(stream_from(given, nullptr));
+  if (!reference) return nullptr;
+  auto* stream = reinterpret_cast<StreamObject*>(reference.get());
+  const infinirtError_t error = without_gil(true, [&] {
+    return on_stream(stream, [&](infinirtStream_t s) {
+      return rt.StreamBeginCapture(s, static_cast<enum infinirtStreamCaptureMode>(mode));
+    });
+  });
+  if (error == infinirtSuccess) captures_under_way.fetch_add(1);
+  return none_or_raise(error);
+}
+
+// The handle of the graph; raises when the capture was broken. Either way it is over.
+PyObject* end_capture(PyObject*, PyObject* given) {
+  // A stream that was closed meanwhile still exists: its end waits for the capture's.
+  python::Ref reference(is_stream(given) ? Py_NewRef(given) : stream_from(given, nullptr));
+  if (!reference) return nullptr;
+  auto* stream = reinterpret_cast<StreamObject*>(reference.get());
+  infinirtGraph_t graph = nullptr;
+  const infinirtError_t error = without_gil(
+      true, [&] { return on_stream(stream, [&](infinirtStream_t s) { return rt.StreamEndCapture(s, &graph); }); });
+  captures_under_way.fetch_sub(1);
+  PyObject* result = error == infinirtSuccess ? PyLong_FromVoidPtr(graph) : raise_error(error);
+  if (result) drain_deferred();
+  return result;
+}
+
+// (status, id, graph): 0 nothing is captured, 1 a capture is active, 2 it was broken.
+PyObject* capture_info(PyObject*, PyObject* given) {
+  python::Ref reference(stream_from(given, nullptr));
+  if (!reference) return nullptr;
+  enum infinirtStreamCaptureStatus status = infinirtStreamCaptureStatusNone;
+  unsigned long long id = 0;
+  infinirtGraph_t graph = nullptr;
+  const infinirtError_t error = on_stream(reinterpret_cast<StreamObject*>(reference.get()), [&](infinirtStream_t s) {
+    return rt.StreamGetCaptureInfo_v2(s, &status, &id, &graph, nullptr, nullptr);
+  });
+  if (error != infinirtSuccess) return raise_error(error);
+  return Py_BuildValue("(iKK)", static_cast<int>(status), id,
+                       static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(graph)));
+}
+
+PyObject* graph_keep(PyObject*, PyObject* args) {
+  unsigned long long graph = 0;
+  PyObject* object = nullptr;
+  if (!PyArg_ParseTuple(args, "KO", &graph, &object)) return nullptr;
+  if (is_buffer(object)) whole(reinterpret_cast<BufferObject*>(object))->in_graphs.store(true);
+  return none_or_raise(graph_keeps(reinterpret_cast<infinirtGraph_t>(graph), Py_NewRef(object), drop_object));
+}
+
+// Calls add(dependencies, count, &node) for functions whose parameters are structs.
+template <class Add>
+PyObject* add_node(PyObject* dependencies, Add add) {
+  Nodes nodes;
+  if (!nodes.parse(dependencies)) return nullptr;
+  infinirtGraphNode_t node = nullptr;
+  const auto [array, count] = nodes.pass();
+  const infinirtGraphNode_t* first = array;
+  const size_t number = count;
+  const infinirtError_t error = without_gil(true, [&] { return add(first, number, &node); });
+  return error == infinirtSuccess ? PyLong_FromVoidPtr(node) : raise_error(error);
+}
+
+PyObject* graph_add_fill(PyObject*, PyObject* args) {
+  unsigned long long graph = 0, pointer = 0, pitch = 0, width = 0, height = 0;
+  unsigned value = 0, element = 0;
+  PyObject* dependencies = nullptr;
+  if (!PyArg_ParseTuple(args, "KOKIIKKK", &graph, &dependencies, &pointer, &value, &element, &width, &height, &pitch))
+    return nullptr;
+  infinirtMemsetParams params{};
+  params.dst = reinterpret_cast<void*>(pointer);
+  params.value = value;
+  params.elementSize = element;
+  params.width = width;
+  params.height = height;
+  params.pitch = pitch;
+  return add_node(dependencies, [&](const infinirtGraphNode_t* after, size_t count, infinirtGraphNode_t* node) {
+    return rt.GraphAddMemsetNode(node, reinterpret_cast<infinirtGraph_t>(graph), after, count, &params);
+  });
+}
+
+PyObject* graph_add_host(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  void* graph = nullptr;
+  if (count < 3)
+    return PyErr_Format(PyExc_TypeError, "graph_add_host() takes a graph, dependencies, a function and its arguments");
+  if (!read_pointer(args[0], "graph", &graph)) return nullptr;
+  BoundCall* call = bind_call(args[2], args + 3, count - 3, nullptr);
+  if (call == nullptr) return nullptr;
+  const auto handle = static_cast<infinirtGraph_t>(graph);
+  if (auto error = graph_keeps(handle, call, drop_bound_call)) return raise_error(error);
+  infinirtHostNodeParams params{};
+  params.fn = run_bound_call;
+  params.userData = call;
+  return add_node(args[1], [&](const infinirtGraphNode_t* after, size_t number, infinirtGraphNode_t* node) {
+    return rt.GraphAddHostNode(node, handle, after, number, &params);
+  });
+}
+
+PyObject* graph_add_kernel(PyObject*, PyObject* args) {
+  unsigned long long graph = 0, address = 0;
+  PyObject *dependencies = nullptr, *shape_tuple = nullptr, *values = nullptr;
+  const char* codes = nullptr;
+  Py_ssize_t code_count = 0;
+  if (!PyArg_ParseTuple(args, "KOKOy#O!", &graph, &dependencies, &address, &shape_tuple, &codes, &code_count,
+                        &PyTuple_Type, &values)) {
+    return nullptr;
+  }
+  LaunchShape shape{};
+  KernelArguments arguments;
+  if (!read_shape(shape_tuple, &shape) || !arguments.pack(codes, code_count, values)) return nullptr;
+  infinirtKernelNodeParams params{};
+  params.func = reinterpret_cast<void*>(address);
+  params.gridDim = shape.grid;
+  params.blockDim = shape.block;
+  params.sharedMemBytes = static_cast<unsigned>(shape.shared_bytes);
+  params.kernelParams = arguments.pointers();
+  const auto handle = reinterpret_cast<infinirtGraph_t>(graph);
+  python::Ref made(
+      add_node(dependencies, [&](const infinirtGraphNode_t* after, size_t number, infinirtGraphNode_t* node) {
+        return rt.GraphAddKernelNode(node, handle, after, number, &params);
+      }));
+  if (!made) return nullptr;
+  if (auto error = arguments.keep(handle)) return raise_error(error);
+  return made.release();
+}
+
+// (node, address)
+PyObject* graph_add_alloc(PyObject*, PyObject* args) {
+  unsigned long long graph = 0, size = 0;
+  PyObject *dependencies = nullptr, *given = nullptr;
+  if (!PyArg_ParseTuple(args, "KOOK", &graph, &dependencies, &given, &size)) return nullptr;
+  DeviceObject* device = device_from(given);
+  if (device == nullptr) return nullptr;
+  infinirtMemAllocNodeParams params{};
+  params.poolProps.allocType = infinirtMemAllocationTypePinned;
+  params.poolProps.location.type = infinirtMemLocationTypeDevice;
+  params.poolProps.location.id = device->ordinal;
+  params.bytesize = size;
+  PyObject* node =
+      add_node(dependencies, [&](const infinirtGraphNode_t* after, size_t number, infinirtGraphNode_t* out) {
+        return rt.GraphAddMemAllocNode(out, reinterpret_cast<infinirtGraph_t>(graph), after, number, &params);
+      });
+  if (node == nullptr) return nullptr;
+  return Py_BuildValue("(NK)", node, static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(params.dptr)));
+}
+
+PyObject* graph_nodes(PyObject*, PyObject* number) {
+  void* handle = nullptr;
+  if (!read_pointer(number, "graph", &handle)) return nullptr;
+  const auto graph = static_cast<infinirtGraph_t>(handle);
+  size_t count = 0;
+  if (auto error = rt.GraphGetNodes(graph, nullptr, &count)) return raise_error(error);
+  std::vector<infinirtGraphNode_t> nodes(count);
+  if (count) {
+    if (auto error = rt.GraphGetNodes(graph, nodes.data(), &count)) return raise_error(error);
+  }
+  python::Ref list(PyList_New(static_cast<Py_ssize_t>(count)));
+  for (size_t i = 0; list && i < count; ++i)
+    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), PyLong_FromVoidPtr(nodes[i]));
+  return PyErr_Occurred() ? nullptr : list.release();
+}
+
+PyObject* graph_edges(PyObject*, PyObject* number) {
+  void* handle = nullptr;
+  if (!read_pointer(number, "graph", &handle)) return nullptr;
+  const auto graph = static_cast<infinirtGraph_t>(handle);
+  size_t count = 0;
+  if (auto error = rt.GraphGetEdges(graph, nullptr, nullptr, &count)) return raise_error(error);
+  std::vector<infinirtGraphNode_t> from(count), to(count);
+  if (count) {
+    if (auto error = rt.GraphGetEdges(graph, from.data(), to.data(), &count)) return raise_error(error);
+  }
+  python::Ref list(PyList_New(0));
+  for (size_t i = 0; list && i < count; ++i) {
+    python::Ref pair(Py_BuildValue("(NN)", PyLong_FromVoidPtr(from[i]), PyLong_FromVoidPtr(to[i])));
+    if (!pair || PyList_Append(list.get(), pair.get()) < 0) return nullptr;
+  }
+  return list.release();
+}
+
+PyObject* graph_exec_update(PyObject*, PyObject* args) {
+  unsigned long long exec = 0, graph = 0;
+  if (!PyArg_ParseTuple(args, "KK", &exec, &graph)) return nullptr;
+  infinirtGraphExecUpdateResultInfo info{};
+  return none_or_raise(without_gil(true, [&] {
+    return rt.GraphExecUpdate(reinterpret_cast<infinirtGraphExec_t>(exec), reinterpret_cast<infinirtGraph_t>(graph),
+                              &info);
+  }));
+}
+
+}  // namespace
+
+PyMethodDef graph_functions[] = {
+    {"begin_capture", begin_capture, METH_VARARGS, nullptr},
+    {"end_capture", end_capture, METH_O, nullptr},
+    {"capture_info", capture_info, METH_O, nullptr},
+    {"graph_keep", graph_keep, METH_VARARGS, nullptr},
+    {"graph_add_fill", graph_add_fill, METH_VARARGS, nullptr},
+    {"graph_add_kernel", graph_add_kernel, METH_VARARGS, nullptr},
+    {"graph_add_alloc", graph_add_alloc, METH_VARARGS, nullptr},
+    {"graph_nodes", graph_nodes, METH_O, nullptr},
+    {"graph_edges", graph_edges, METH_O, nullptr},
+    {"graph_exec_update", graph_exec_update, METH_VARARGS, nullptr},
+    entry("graph_add_host", graph_add_host),
+    entry("graph_create", bound<&L::GraphCreate, Out<infinirtGraph_t>, Constant<0u>>),
+    entry("graph_clone", bound<&L::GraphClone, Out<infinirtGraph_t>, Graph>),
+    entry("graph_add_empty", bound<&L::GraphAddEmptyNode, Node, Graph, Nodes>),
+    entry("graph_add_copy", bound<&L::GraphAddMemcpyNode1D, Node, Graph, Nodes, In<void*>, In<void*>, In<size_t>,
+                                  Constant<infinirtMemcpyDefault>>),
+    entry("graph_add_child", bound<&L::GraphAddChildGraphNode, Node, Graph, Nodes, Graph>),
+    entry("graph_add_event_record", bound<&L::GraphAddEventRecordNode, Node, Graph, Nodes, In<infinirtEvent_t>>),
+    entry("graph_add_event_wait", bound<&L::GraphAddEventWaitNode, Node, Graph, Nodes, In<infinirtEvent_t>>),
+    entry("graph_add_free", bound<&L::GraphAddMemFreeNode, Node, Graph, Nodes, In<void*>>),
+    entry("graph_node_type", bound<&L::GraphNodeGetType, In<infinirtGraphNode_t>, Out<enum infinirtGraphNodeType>>),
+    entry("graph_instantiate",
+          bound<&L::GraphInstantiateWithFlags, Out<infinirtGraphExec_t>, Graph, In<unsigned long long>>),
+    entry("graph_dot_print", bound<&L::GraphDebugDotPrint, Graph, In<const char*>, In<unsigned>>),
+    entry("graph_node_set_enabled",
+          bound<&L::GraphNodeSetEnabled, In<infinirtGraphExec_t>, In<infinirtGraphNode_t>, In<unsigned>>),
+    entry("graph_node_get_enabled",
+          bound<&L::GraphNodeGetEnabled, In<infinirtGraphExec_t>, In<infinirtGraphNode_t>, Out<unsigned>>),
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace infinirt::objects

@@ -1,0 +1,74 @@
+// The functions of the library that the object API uses, as a table of addresses.
+//
+// The extension imports infinirtX... symbols only: the aligned names are shared with the earlier generation of this API,
+// whose library may live in the same process.
+#pragma once
+
+#include "bindings/python.h"
+#include "infinirt_ext.h"
+
+namespace infinirt::objects {
+
+// clang-format off
+#define INFINIRT_OBJECTS_FUNCTIONS(X) \
+  X(GetDevice) X(SetDevice) X(GetDeviceCount) X(DeviceSynchronize) X(DeviceReset) X(GetDeviceProperties) \
+  X(DeviceGetAttribute) X(DeviceGetPCIBusId) X(DeviceGetStreamPriorityRange) X(DeviceCanAccessPeer) \
+  X(DeviceEnablePeerAccess) X(DeviceDisablePeerAccess) X(DeviceGetDefaultMemPool) X(DeviceGetMemPool) \
+  X(DeviceSetMemPool) X(RuntimeGetVersion) X(DriverGetVersion) X(GetLastError) X(PeekAtLastError) \
+  X(GetErrorName) X(GetErrorString) X(StreamCreateWithPriority) X(StreamDestroy) X(StreamQuery) \
+  X(StreamSynchronize) X(StreamWaitEvent) X(StreamGetFlags) X(StreamGetPriority) X(StreamGetId) \
+  X(StreamGetDevice) X(StreamBeginCapture) X(StreamEndCapture) X(StreamIsCapturing) \
+  X(StreamGetCaptureInfo_v2) X(ThreadExchangeStreamCaptureMode) X(EventCreateWithFlags) X(EventDestroy) \
+  X(EventQuery) X(EventRecord) X(EventRecordWithFlags) X(EventSynchronize) X(EventElapsedTime) X(Malloc) \
+  X(MallocHost) X(MallocManaged) X(Free) X(FreeHost) X(MemGetInfo) X(MemcpyAsync) X(MemsetAsync) \
+  X(Memset2DAsync) X(PointerGetAttributes) X(MallocAsync) X(FreeAsync) X(MallocFromPoolAsync) \
+  X(MemPoolCreate) X(MemPoolDestroy) X(MemPoolTrimTo) X(MemPoolSetAttribute) X(MemPoolGetAttribute) \
+  X(LaunchKernel) X(LaunchCooperativeKernel) X(GraphCreate) X(GraphDestroy) X(GraphClone) \
+  X(GraphAddEmptyNode) X(GraphAddMemcpyNode1D) X(GraphAddMemsetNode) X(GraphAddHostNode) \
+  X(GraphAddKernelNode) X(GraphAddChildGraphNode) X(GraphAddEventRecordNode) X(GraphAddEventWaitNode) \
+  X(GraphAddMemAllocNode) X(GraphAddMemFreeNode) X(GraphAddDependencies) X(GraphGetNodes) X(GraphGetEdges) \
+  X(GraphNodeGetType) X(GraphDestroyNode) X(GraphInstantiateWithFlags) X(GraphUpload) X(GraphLaunch) \
+  X(GraphExecDestroy) X(GraphExecUpdate) X(GraphNodeSetEnabled) X(GraphNodeGetEnabled) X(GraphDebugDotPrint) \
+  X(UserObjectCreate) X(UserObjectRelease) X(GraphRetainUserObject)
+// clang-format on
+
+struct Library {
+#define X(name) decltype(&::infinirt##name) name;
+  INFINIRT_OBJECTS_FUNCTIONS(X)
+#undef X
+};
+
+/// Filled once, at import; constant afterwards.
+extern Library rt;
+
+/// Looks all functions up. False, with ImportError set, if the library lacks one.
+bool load_library();
+
+/// Raises the exception class that belongs to `error`, with the whole message of the thread's last error, and resets that
+/// error: it has been delivered. Always returns null.
+PyObject* raise_error(infinirtError_t error);
+
+/// Raises the same for an error whose message is ours. Always returns null.
+PyObject* raise_error(infinirtError_t error, const char* format, ...) __attribute__((format(printf, 2, 3)));
+
+/// `None` on success, else raises.
+inline PyObject* none_or_raise(infinirtError_t error) {
+  if (error != infinirtSuccess) return raise_error(error);
+  Py_RETURN_NONE;
+}
+
+/// Called with (code, message); returns the exception to raise. Given by the Python side at import.
+bool set_error_factory(PyObject* factory);
+
+/// Runs `call`, with the interpreter's lock released when `release`. Quick calls on host devices keep it; everything that
+/// can wait, or that enters a foreign driver, must not.
+template <class Call>
+auto without_gil(bool release, Call call) {
+  if (!release) return call();
+  PyThreadState* saved = PyEval_SaveThread();
+  auto result = call();
+  PyEval_RestoreThread(saved);
+  return result;
+}
+
+}  // namespace infinirt::objects

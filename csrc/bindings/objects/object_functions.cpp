@@ -1,0 +1,205 @@
+// Functions that make streams, events, buffers and pools, and those that look at them.
+#include "bindings/objects/bind.h"
+#include "bindings/objects/buffer.h"
+#include "bindings/objects/callable.h"
+#include "bindings/objects/deferred.h"
+#include "bindings/objects/event.h"
+#include "bindings/objects/functions.h"
+#include "bindings/objects/kernel_args.h"
+#include "bindings/objects/pool.h"
+#include "bindings/objects/stream.h"
+
+namespace infinirt::objects {
+
+namespace {
+
+using L = Library;
+
+PyObject* create_stream(PyObject*, PyObject* args) {
+  PyObject* given = nullptr;
+  unsigned flags = 0;
+  int priority = 0;
+  if (!PyArg_ParseTuple(args, "OIi", &given, &flags, &priority)) return nullptr;
+  DeviceObject* device = device_from(given);
+  if (device == nullptr) return nullptr;
+  drain_deferred();
+  infinirtStream_t handle = nullptr;
+  const infinirtError_t error = without_gil(device->may_block, [&] {
+    OnDevice guard(device);
+    return guard.error() ? guard.error() : rt.StreamCreateWithPriority(&handle, flags, priority);
+  });
+  return error == infinirtSuccess ? new_stream(handle, device, nullptr, true) : raise_error(error);
+}
+
+// wrap_stream(handle, device or None, owner or None): a stream that is somebody else's. Without a device the handle's own is
+// asked for; a default stream stays that of whichever device is current.
+PyObject* wrap_stream(PyObject*, PyObject* args) {
+  PyObject *number = nullptr, *given = nullptr, *owner = nullptr;
+  if (!PyArg_ParseTuple(args, "OOO", &number, &given, &owner)) return nullptr;
+  void* pointer = nullptr;
+  if (!read_pointer(number, "handle", &pointer)) return nullptr;
+  const auto handle = static_cast<infinirtStream_t>(pointer);
+  DeviceObject* device = nullptr;
+  if (given != Py_None) {
+    if ((device = device_from(given)) == nullptr) return nullptr;
+  } else if (reinterpret_cast<uintptr_t>(handle) > 2) {
+    int ordinal = 0;
+    if (auto error = without_gil(true, [&] { return rt.StreamGetDevice(handle, &ordinal); })) return raise_error(error);
+    DeviceObject* current = current_device();
+    if (current == nullptr || (device = device_at(current->type, ordinal)) == nullptr) return nullptr;
+  }
+  return new_stream(handle, device, owner == Py_None ? nullptr : owner, false);
+}
+
+PyObject* create_event(PyObject*, PyObject* args) {
+  PyObject* given = nullptr;
+  unsigned flags = 0;
+  if (!PyArg_ParseTuple(args, "OI", &given, &flags)) return nullptr;
+  DeviceObject* device = device_from(given);
+  if (device == nullptr) return nullptr;
+  drain_deferred();
+  infinirtEvent_t handle = nullptr;
+  const infinirtError_t error = without_gil(device->may_block, [&] {
+    OnDevice guard(device);
+    return guard.error() ? guard.error() : rt.EventCreateWithFlags(&handle, flags);
+  });
+  return error == infinirtSuccess ? new_event(handle, device, flags, true) : raise_error(error);
+}
+
+// wrap_buffer(ptr, size, device, resource, stream, owner, read_only); None stands for absence.
+PyObject* wrap_buffer(PyObject*, PyObject* args) {
+  PyObject *address = nullptr, *length = nullptr, *given = nullptr, *resource = nullptr, *stream = nullptr,
+           *owner = nullptr;
+  int read_only = 0;
+  if (!PyArg_ParseTuple(args, "OOOOOOp", &address, &length, &given, &resource, &stream, &owner, &read_only))
+    return nullptr;
+  void* pointer = nullptr;
+  size_t size = 0;
+  if (!read_pointer(address, "ptr", &pointer) || !read_size(length, "size", &size)) return nullptr;
+  DeviceObject* device = device_from(given);
+  if (device == nullptr) return nullptr;
+  if (stream != Py_None && !is_stream(stream)) return PyErr_Format(PyExc_TypeError, "stream must be a Stream or None");
+  auto or_null = [](PyObject* object) { return object == Py_None ? nullptr : object; };
+  BufferObject* buffer = new_buffer(pointer, size, device, or_null(resource), or_null(stream), or_null(owner));
+  if (buffer) buffer->read_only = read_only != 0;
+  return reinterpret_cast<PyObject*>(buffer);
+}
+
+PyObject* resolve_stream(PyObject*, PyObject* args) {
+  PyObject *given = nullptr, *on = nullptr;
+  if (!PyArg_ParseTuple(args, "OO", &given, &on)) return nullptr;
+  DeviceObject* device = on == Py_None ? nullptr : device_from(on);
+  return on != Py_None && device == nullptr ? nullptr : stream_from(given, device);
+}
+
+// The object is let go of when the stream has come this far.
+PyObject* release_after(PyObject*, PyObject* args) {
+  PyObject *given = nullptr, *object = nullptr;
+  if (!PyArg_ParseTuple(args, "OO", &given, &object)) return nullptr;
+  python::Ref reference(stream_from(given, nullptr));
+  if (!reference) return nullptr;
+  Py_INCREF(object);
+  return none_or_raise(without_gil(true, [&] {
+    return on_stream(reinterpret_cast<StreamObject*>(reference.get()),
+                     [&](infinirtStream_t s) { return infinirtXLaunchHostFunc(s, run_nothing, object, drop_object); });
+  }));
+}
+
+PyObject* pointer_attributes(PyObject*, PyObject* address) {
+  void* pointer = nullptr;
+  if (!read_pointer(address, "ptr", &pointer)) return nullptr;
+  infinirtPointerAttributes attributes{};
+  if (auto error = without_gil(true, [&] { return rt.PointerGetAttributes(&attributes, pointer); }))
+    return raise_error(error);
+  return Py_BuildValue("(iiKK)", static_cast<int>(attributes.type), attributes.device,
+                       static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(attributes.devicePointer)),
+                       static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(attributes.hostPointer)));
+}
+
+// create_pool(device, max_size) -> handle
+PyObject* create_pool(PyObject*, PyObject* args) {
+  PyObject* given = nullptr;
+  unsigned long long max_size = 0;
+  if (!PyArg_ParseTuple(args, "OK", &given, &max_size)) return nullptr;
+  DeviceObject* device = device_from(given);
+  if (device == nullptr) return nullptr;
+  infinirtMemPoolProps properties{};
+  properties.allocType = infinirtMemAllocationTypePinned;
+  properties.handleTypes = infinirtMemHandleTypeNone;
+  properties.location.type = infinirtMemLocationTypeDevice;
+  properties.location.id = device->ordinal;
+  properties.maxSize = max_size;
+  infinirtMemPool_t handle = nullptr;
+  const infinirtError_t error = without_gil(true, [&] {
+    OnDevice guard(device);
+    return guard.error() ? guard.error() : rt.MemPoolCreate(&handle, &properties);
+  });
+  return error == infinirtSuccess ? PyLong_FromVoidPtr(handle) : raise_error(error);
+}
+
+bool is_flag(enum infinirtMemPoolAttr attribute) { return attribute <= infinirtMemPoolReuseAllowInternalDependencies; }
+
+PyObject* pool_attribute(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  void* handle = nullptr;
+  if (count < 2 || !read_pointer(args[0], "handle", &handle)) return nullptr;
+  const auto attribute = static_cast<enum infinirtMemPoolAttr>(PyLong_AsLong(args[1]));
+  if (PyErr_Occurred()) return nullptr;
+  union {
+    int flag;
+    unsigned long long bytes;
+  } value{};
+  const auto pool = static_cast<infinirtMemPool_t>(handle);
+  if (count == 2) {
+    const infinirtError_t error = without_gil(true, [&] { return rt.MemPoolGetAttribute(pool, attribute, &value); });
+    if (error != infinirtSuccess) return raise_error(error);
+    return is_flag(attribute) ? PyBool_FromLong(value.flag) : PyLong_FromUnsignedLongLong(value.bytes);
+  }
+  if (is_flag(attribute)) {
+    value.flag = PyObject_IsTrue(args[2]) == 1;
+  } else {
+    size_t bytes = 0;
+    if (!read_size(args[2], "the value", &bytes)) return nullptr;
+    value.bytes = bytes;
+    if (attribute == infinirtMemPoolAttrReleaseThreshold && bytes != SIZE_MAX) pools_release_on_sync.store(true);
+  }
+  return none_or_raise(without_gil(true, [&] { return rt.MemPoolSetAttribute(pool, attribute, &value); }));
+}
+
+PyObject* deferred(PyObject*, PyObject*) { return PyLong_FromSize_t(deferred_count.load()); }
+
+PyObject* drain(PyObject*, PyObject*) {
+  drain_deferred();
+  Py_RETURN_NONE;
+}
+
+}  // namespace
+
+PyMethodDef object_functions[] = {
+    {"create_stream", create_stream, METH_VARARGS, nullptr},
+    {"wrap_stream", wrap_stream, METH_VARARGS, nullptr},
+    {"resolve_stream", resolve_stream, METH_VARARGS, nullptr},
+    {"release_after", release_after, METH_VARARGS, nullptr},
+    {"create_event", create_event, METH_VARARGS, nullptr},
+    {"wrap_buffer", wrap_buffer, METH_VARARGS, nullptr},
+    {"pointer_attributes", pointer_attributes, METH_O, nullptr},
+    {"create_pool", create_pool, METH_VARARGS, nullptr},
+    {"deferred_count", deferred, METH_NOARGS, nullptr},
+    {"drain_deferred", drain, METH_NOARGS, nullptr},
+    {"import_dlpack", import_dlpack, METH_O, nullptr},
+    {"register_kernel", register_kernel, METH_VARARGS, nullptr},
+    {"shut_down", shut_down, METH_NOARGS, nullptr},
+    entry("launch_kernel", launch_kernel),
+    entry("pool_attribute", pool_attribute),
+    entry("pool_trim", bound<&L::MemPoolTrimTo, In<infinirtMemPool_t>, In<size_t>>),
+    entry("stream_flags", bound_on<&L::StreamGetFlags, In<infinirtStream_t>, Out<unsigned>>),
+    entry("stream_priority", bound_on<&L::StreamGetPriority, In<infinirtStream_t>, Out<int>>),
+    entry("stream_id", bound_on<&L::StreamGetId, In<infinirtStream_t>, Out<unsigned long long>>),
+    entry("malloc", bound_on<&L::Malloc, Out<void*>, In<size_t>>),
+    entry("malloc_host", bound_on<&L::MallocHost, Out<void*>, In<size_t>>),
+    entry("malloc_managed",
+          bound_on<&L::MallocManaged, Out<void*>, In<size_t>, Constant<unsigned{infinirtMemAttachGlobal}>>),
+    entry("free", bound_on<&L::Free, In<void*>>),
+    entry("free_host", bound_on<&L::FreeHost, In<void*>>),
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace infinirt::objects

@@ -1,0 +1,220 @@
+#include "bindings/objects/release.h"
+
+#include <utility>
+#include <vector>
+
+#include "bindings/objects/capture.h"
+#include "bindings/objects/deferred.h"
+
+namespace infinirt::objects {
+
+namespace {
+
+StreamObject* as_stream(const python::Ref& reference) { return reinterpret_cast<StreamObject*>(reference.get()); }
+
+// A block on its way back: the Buffer object itself may be gone already.
+struct Block {
+  void* pointer;
+  size_t size;
+  DeviceObject* device;
+  python::Ref resource;
+  python::Ref stream;                // may be empty
+  std::vector<python::Ref> others;   // whose work comes first
+  bool from_pool;
+};
+
+// Takes the references out of the buffer.
+Block* take(BufferObject* buffer) {
+  return new Block{buffer->pointer,
+                   buffer->size,
+                   buffer->device,
+                   python::Ref(std::exchange(buffer->resource, nullptr)),
+                   python::Ref(std::exchange(buffer->stream, nullptr)),
+                   other_streams(buffer, true),
+                   buffer->from_pool};
+}
+
+// The opposite, when freeing failed: nothing is lost.
+void give_back(Block* block, BufferObject* buffer) {
+  buffer->resource = block->resource.release();
+  buffer->stream = block->stream.release();
+  for (const auto& other : block->others) add_stream(buffer, as_stream(other));
+  delete block;
+}
+
+// Frees of memory whose own stream is out of reach go to a stream of ours: one per device, made on demand.
+infinirtStream_t last_resort(const DeviceObject* device) {
+  constexpr int kTypes = 16, kDevices = 64;
+  static std::atomic<const char*> types[kTypes];
+  static std::atomic<infinirtStream_t> streams[kTypes][kDevices];
+  int row = 0;
+  for (; row < kTypes; ++row) {
+    const char* found = nullptr;
+    if (types[row].compare_exchange_strong(found, device->type) || found == device->type) break;
+  }
+  if (row == kTypes || device->ordinal >= kDevices) return nullptr;
+  auto& slot = streams[row][device->ordinal];
+  infinirtStream_t there = slot.load();
+  if (there && rt.StreamQuery(there) != infinirtErrorInvalidResourceHandle) return there;  // a device reset ends it
+  OnDevice guard(device);
+  infinirtStream_t made = nullptr;
+  if (guard.error() || rt.StreamCreateWithPriority(&made, infinirtStreamNonBlocking, 0)) return nullptr;
+  if (slot.compare_exchange_strong(there, made)) return made;
+  rt.StreamDestroy(made);
+  return there;
+}
+
+bool barred(const StreamObject* stream) {
+  if (is_out_of_reach(stream)) return false;
+  return on_stream(stream, [](infinirtStream_t s) {
+           return is_in_capture(s) ? infinirtErrorNotReady : infinirtSuccess;
+         }) != infinirtSuccess;
+}
+
+// Makes `target` wait for what `other` has been given so far.
+infinirtError_t join(infinirtStream_t target, const StreamObject* other) {
+  if (is_out_of_reach(other)) return other->end ? rt.StreamWaitEvent(target, other->end, 0) : infinirtSuccess;
+  infinirtEvent_t event = nullptr;
+  infinirtError_t error = infinirtSuccess;
+  {
+    OnDevice guard(other->device);  // an event belongs to the device on whose streams it is recorded
+    error = guard.error();
+    if (error == infinirtSuccess) error = rt.EventCreateWithFlags(&event, infinirtEventDisableTiming);
+    if (error == infinirtSuccess) error = rt.EventRecord(event, other->handle);
+  }
+  if (error == infinirtSuccess) error = rt.StreamWaitEvent(target, event, 0);
+  if (event) rt.EventDestroy(event);
+  return error;
+}
+
+// Everything that needs no interpreter: order `stream` after the others and, for memory of a pool, free it.
+infinirtError_t order_and_free(const Block& block, const StreamObject* stream) {
+  const auto work = [&](infinirtStream_t s) {
+    infinirtError_t error = infinirtSuccess;
+    if (is_out_of_reach(stream)) error = join(s, stream);
+    for (const auto& other : block.others) {
+      if (error == infinirtSuccess && !is_same_stream(as_stream(other), stream)) error = join(s, as_stream(other));
+    }
+    if (error == infinirtSuccess && block.from_pool) error = rt.FreeAsync(block.pointer, s);
+    return error;
+  };
+  infinirtError_t error = infinirtErrorInvalidResourceHandle;
+  if (!is_out_of_reach(stream)) error = on_stream(stream, work);
+  if (error != infinirtErrorInvalidResourceHandle) return error;
+  // Closed, another thread's, or gone with a reset of the device.
+  const infinirtStream_t target = last_resort(block.device);
+  return target ? work(target) : error;
+}
+
+bool deallocate_by_resource(const Block& block, PyObject* stream) {
+  static PyObject* const method = PyUnicode_InternFromString("deallocate");
+  static PyObject* const names = Py_BuildValue("(s)", "stream");
+  python::Ref pointer(PyLong_FromVoidPtr(block.pointer)), size(PyLong_FromSize_t(block.size));
+  if (!pointer || !size) return false;
+  PyObject* args[] = {block.resource.get(), pointer.get(), size.get(), stream ? stream : Py_None};
+  python::Ref done(PyObject_VectorcallMethod(method, args, 3 | PY_VECTORCALL_ARGUMENTS_OFFSET, names));
+  return static_cast<bool>(done);
+}
+
+// A resource in Python orders its own work by a stream. Without one that it can use, our waiting has to be done here.
+infinirtError_t wait_without_stream(const Block& block, const StreamObject* stream) {
+  infinirtError_t error = stream->end ? rt.EventSynchronize(stream->end) : infinirtSuccess;
+  for (const auto& reference : block.others) {
+    const StreamObject* other = as_stream(reference);
+    if (error != infinirtSuccess) break;
+    if (is_out_of_reach(other)) {
+      if (other->end) error = rt.EventSynchronize(other->end);
+    } else {
+      error = on_stream(other, [](infinirtStream_t s) { return rt.StreamSynchronize(s); });
+    }
+  }
+  return error;
+}
+
+Outcome free_block(void* data) {
+  auto* block = static_cast<Block*>(data);
+  auto* stream = as_stream(block->stream);
+  // What a resource in Python does may be unsafe in any capture; what a pool does only in one of its streams.
+  if (!block->from_pool && captures_under_way.load(std::memory_order_relaxed) > 0) return Outcome::NotNow;
+  if (is_in_host_function() || (stream && barred(stream))) return Outcome::NotNow;
+  for (const auto& other : block->others) {
+    if (barred(as_stream(other))) return Outcome::NotNow;
+  }
+  RelaxedCaptureScope relaxed;
+  const bool in_reach = stream && !is_out_of_reach(stream);
+  if (stream) {
+    without_gil(block->device->may_block || !block->from_pool, [&] {
+      return in_reach || block->from_pool ? order_and_free(*block, stream) : wait_without_stream(*block, stream);
+    });
+  }
+  if (!block->from_pool) {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    if (!deallocate_by_resource(*block, in_reach ? block->stream.get() : nullptr))
+      PyErr_WriteUnraisable(block->resource.get());
+    PyErr_Restore(type, value, trace);
+  }
+  delete block;
+  return Outcome::Done;
+}
+
+// The common case, without a Block: pool memory that only its own stream used. False: not possible now.
+bool free_at_once(BufferObject* buffer) {
+  auto* stream = reinterpret_cast<StreamObject*>(buffer->stream);
+  if (is_out_of_reach(stream) || barred(stream)) return false;
+  const infinirtError_t error = without_gil(stream->may_block, [&] {
+    return on_stream(stream, [&](infinirtStream_t s) { return rt.FreeAsync(buffer->pointer, s); });
+  });
+  if (error == infinirtErrorNotPermitted || error == infinirtErrorInvalidResourceHandle) return false;
+  Py_CLEAR(buffer->resource);
+  Py_CLEAR(buffer->stream);
+  return true;
+}
+
+}  // namespace
+
+bool release_memory(BufferObject* buffer, StreamObject* given) {
+  Block* block = take(buffer);
+  auto* own = as_stream(block->stream);
+  StreamObject* stream = given ? given : own;
+  // Freed on another stream than its own, the memory is free after its own stream's work, too.
+  const bool elsewhere = given && own && !is_same_stream(given, own);
+  infinirtError_t error = infinirtSuccess;
+  if (stream) {
+    error = without_gil(block->device->may_block || elsewhere || !block->others.empty() || !block->from_pool, [&] {
+      infinirtError_t failed = infinirtSuccess;
+      if (elsewhere) failed = on_stream(given, [&](infinirtStream_t s) { return join(s, own); });
+      if (failed != infinirtSuccess) return failed;
+      return block->from_pool || !is_out_of_reach(stream) ? order_and_free(*block, stream)
+                                                          : wait_without_stream(*block, stream);
+    });
+  }
+  if (error != infinirtSuccess) {
+    give_back(block, buffer);
+    return raise_error(error), false;
+  }
+  PyObject* usable = stream && !is_out_of_reach(stream) ? reinterpret_cast<PyObject*>(stream) : nullptr;
+  const bool done = block->from_pool || deallocate_by_resource(*block, usable);
+  if (done) {
+    delete block;
+  } else {
+    give_back(block, buffer);
+  }
+  return done;
+}
+
+void release_memory_at_end(BufferObject* buffer) {
+  if (buffer->capture != 0) {
+    // A graph's own memory: freed in the graph while that is still being captured, otherwise the graph's to keep.
+    auto* stream = reinterpret_cast<StreamObject*>(buffer->stream);
+    const bool open = !is_out_of_reach(stream) && capture_state(stream->handle).id == buffer->capture;
+    Block* block = take(buffer);
+    if (open) order_and_free(*block, stream);
+    delete block;
+    return;
+  }
+  if (buffer->from_pool && buffer->use_count == 0 && free_at_once(buffer)) return;
+  do_or_defer(free_block, take(buffer));
+}
+
+}  // namespace infinirt::objects

@@ -1,0 +1,50 @@
+// CPython's header, with what the supported versions (3.10 to 3.14) spell differently.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+// One thread at a time per object; without effect where the interpreter lock does that.
+#if PY_VERSION_HEX >= 0x030d0000
+#define INFINIRT_BEGIN_LOCKED(object) Py_BEGIN_CRITICAL_SECTION(object)
+#define INFINIRT_END_LOCKED() Py_END_CRITICAL_SECTION()
+#else
+#define INFINIRT_BEGIN_LOCKED(object) {
+#define INFINIRT_END_LOCKED() }
+#endif
+
+namespace infinirt::python {
+
+/// Owns one reference.
+class Ref {
+ public:
+  Ref() = default;
+  explicit Ref(PyObject* owned) : object_(owned) {}
+  Ref(Ref&& other) noexcept : object_(other.release()) {}
+  Ref& operator=(Ref&& other) noexcept {
+    if (this != &other) {
+      Py_XDECREF(object_);
+      object_ = other.release();
+    }
+    return *this;
+  }
+  ~Ref() { Py_XDECREF(object_); }
+
+  PyObject* get() const { return object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+  PyObject* release() {
+    PyObject* object = object_;
+    object_ = nullptr;
+    return object;
+  }
+
+ private:
+  PyObject* object_ = nullptr;
+};
+
+inline PyObject* new_reference(PyObject* object) {
+  Py_INCREF(object);
+  return object;
+}
+
+}  // namespace infinirt::python

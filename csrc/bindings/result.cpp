@@ -1,0 +1,27 @@
+#include "bindings/result.h"
+
+namespace infinirt::python {
+
+PyObject* success_tuple = nullptr;
+PyObject* not_ready_tuple = nullptr;
+
+PyObject* failure(infinirtError_t error, int outputs) {
+  PyObject* tuple = PyTuple_New(1 + outputs);
+  if (tuple == nullptr) return nullptr;
+  PyObject* member = enum_member(enum_types[kEnum_infinirtError_t], error);
+  if (member == nullptr) {
+    Py_DECREF(tuple);
+    return nullptr;
+  }
+  PyTuple_SET_ITEM(tuple, 0, member);
+  for (int i = 0; i < outputs; ++i) PyTuple_SET_ITEM(tuple, 1 + i, new_reference(Py_None));
+  return tuple;
+}
+
+bool make_result_tuples() {
+  if (success_tuple == nullptr) success_tuple = failure(infinirtSuccess, 0);
+  if (not_ready_tuple == nullptr) not_ready_tuple = failure(infinirtErrorNotReady, 0);
+  return success_tuple != nullptr && not_ready_tuple != nullptr;
+}
+
+}  // namespace infinirt::python

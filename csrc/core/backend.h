@@ -1,0 +1,66 @@
+// A backend: a name, a table of functions in the CUDA shape, and how it came by each of them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/thread_state.h"
+#include "infinirt/generated/table.h"
+
+namespace infinirt {
+
+enum class Support : uint8_t { Unsupported = 0, Emulated = 1, Native = 2 };
+
+// What infinirt_ext.h asks of a backend. An entry that is null is unsupported.
+struct BackendExtensions {
+  infinirtError_t (*LaunchHostFunc)(infinirtStream_t, infinirtHostFn_t, void* data, infinirtHostFn_t destroy) = nullptr;
+  infinirtError_t (*SetMemoryLimit)(Backend&, int device, size_t bytes) = nullptr;
+  infinirtError_t (*GetHostAddress)(Backend&, const void* device_pointer, void** host) = nullptr;
+  infinirtError_t (*SeedSchedule)(uint64_t seed) = nullptr;
+  bool (*Drain)(Backend&, int64_t timeout_ns) = nullptr;  // false: work is left
+};
+
+struct Backend {
+  std::string name;      // the device type: "cpu", "nvidia", …
+  std::string origin;    // where it comes from, for people: "built in", a library's path, …
+  std::string problem;   // why it has no devices; empty when it has
+  uint8_t index = 0;     // position in the list; given at registration
+  bool is_accelerator = false;   // preferred over the CPU when no device type was chosen
+  bool native_handles = false;   // its handles are the vendor's own: foreign handle values are routed to it
+  BackendTable table;
+  BackendExtensions extensions;
+  std::array<Support, static_cast<size_t>(FunctionId::Count)> support{};
+  int (*device_count)() = nullptr;  // never fails; 0 when unusable
+  void* engine = nullptr;           // the engine instance of an engine-run backend
+};
+
+// Fills every entry with one that fails as unsupported (generated).
+const BackendTable& unsupported_table();
+
+// Called by such an entry: NotSupported, with what is missing and on which backend.
+infinirtError_t unsupported_call(FunctionId function);
+
+// Registration is for the life of the process. Fails (returns false) when the name is taken or the list is full.
+bool register_backend(Backend* backend);
+
+// All registered backends; built-in ones register themselves on first use. The references stay valid.
+int backend_count();
+Backend* backend_at(int index);
+Backend* find_backend(const char* name);
+
+// The device type of threads that have chosen none: INFINIRT_DEVICE, else the first accelerator with a device, else cpu.
+// Null (with a message) when INFINIRT_DEVICE names a type that does not exist.
+const Backend* default_backend();
+
+// The thread's backend, chosen by default on first use; null with a message on failure.
+const Backend* current_backend(ThreadState& ts);
+
+// Built-in backends put a registrar into this list by a static object in their own folder, so that nothing outside the
+// folder names them. Registrars run once, in priority order (lower first), when the list is first looked at.
+struct BuiltinBackend {
+  BuiltinBackend(int priority, Backend* (*make)());
+};
+
+}  // namespace infinirt

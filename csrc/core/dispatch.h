@@ -1,0 +1,64 @@
+// Helpers of the generated stubs: from the arguments of a call to the backend that answers it.
+#pragma once
+
+#include <atomic>
+
+#include "core/backend.h"
+#include "core/error.h"
+#include "core/handle.h"
+#include "core/registry.h"
+#include "core/thread_state.h"
+
+#define INFINIRT_EXPORT __attribute__((visibility("default")))
+
+namespace infinirt {
+
+#define INFINIRT_LIKELY(x) __builtin_expect(!!(x), 1)
+#define INFINIRT_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+// Hooks that run before a call: the random scheduler's step, tracing. Zero when there is none.
+using CallHook = void (*)(FunctionId);
+extern std::atomic<uint32_t> g_call_hooks;
+void add_call_hook(CallHook hook);
+
+inline uint32_t call_hooks() { return g_call_hooks.load(std::memory_order_relaxed); }
+
+// Taken when the thread is barred (it runs a host function) or hooks are installed. Returns what the call must fail with,
+// already recorded, or success to go on.
+[[gnu::cold]] infinirtError_t enter_slow(ThreadState& ts, FunctionId function);
+
+// What a stub reports when no backend was found; the routing function left the message.
+inline infinirtError_t routing_failed(ThreadState& ts) {
+  return ts.extra && ts.extra->has_pending ? ts.extra->pending_code : infinirtErrorInitializationError;
+}
+
+inline const Backend* route_current(ThreadState& ts) {
+  return INFINIRT_LIKELY(ts.backend != nullptr) ? ts.backend : current_backend(ts);
+}
+
+// A handle that is not of ours: the backend whose handles are native, else the current one, which will reject it.
+[[gnu::cold]] const Backend* route_foreign(ThreadState& ts);
+const Backend* backend_of_slot(const HandleSlot& slot);
+
+[[gnu::always_inline]] inline const Backend* route_handle(ThreadState& ts, const void* handle) {
+  if (INFINIRT_LIKELY(handle_is_ours(handle))) {
+    const HandleSlot* slot = handle_slot(handle);
+    if (INFINIRT_LIKELY(slot != nullptr)) {
+      if (INFINIRT_LIKELY(ts.backend && ts.backend->index == slot->backend)) return ts.backend;
+      return backend_of_slot(*slot);
+    }
+    return route_current(ts);  // a dead handle: the backend says so, with its own words
+  }
+  return handle ? route_foreign(ts) : route_current(ts);
+}
+
+[[gnu::always_inline]] inline const Backend* route_stream(ThreadState& ts, infinirtStream_t stream) {
+  return reinterpret_cast<uintptr_t>(stream) <= 2 ? route_current(ts) : route_handle(ts, stream);
+}
+
+inline const Backend* route_pointer(ThreadState& ts, const void* pointer) {
+  const Backend* owner = registry_owner(pointer);
+  return owner ? owner : route_current(ts);
+}
+
+}  // namespace infinirt

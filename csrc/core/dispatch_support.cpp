@@ -1,0 +1,46 @@
+#include <vector>
+
+#include "core/dispatch.h"
+
+namespace infinirt {
+
+std::atomic<uint32_t> g_call_hooks{0};
+
+namespace {
+
+// Written before g_call_hooks is raised and never removed, so readers need no lock.
+constexpr uint32_t kMaxHooks = 4;
+CallHook hooks[kMaxHooks];
+
+}  // namespace
+
+void add_call_hook(CallHook hook) {
+  const uint32_t n = g_call_hooks.load(std::memory_order_relaxed);
+  if (n == kMaxHooks) return;
+  hooks[n] = hook;
+  g_call_hooks.store(n + 1, std::memory_order_release);
+}
+
+infinirtError_t enter_slow(ThreadState& ts, FunctionId function) {
+  if (ts.call_barrier) {
+    return finish_error(ts, function,
+                        fail(infinirtErrorNotPermitted,
+                             "called from a host function or callback, which may not call the API; enqueue the work "
+                             "from the thread that launched it instead"));
+  }
+  const uint32_t n = g_call_hooks.load(std::memory_order_acquire);
+  for (uint32_t i = 0; i < n; ++i) hooks[i](function);
+  return infinirtSuccess;
+}
+
+const Backend* route_foreign(ThreadState& ts) {
+  const int n = backend_count();
+  for (int i = 0; i < n; ++i) {
+    if (backend_at(i)->native_handles) return backend_at(i);
+  }
+  return route_current(ts);
+}
+
+const Backend* backend_of_slot(const HandleSlot& slot) { return backend_at(slot.backend); }
+
+}  // namespace infinirt

@@ -1,0 +1,27 @@
+// Errors: CUDA's code for programs, a sentence for people.
+#pragma once
+
+#include "core/thread_state.h"
+#include "infinirt/generated/table.h"
+
+namespace infinirt {
+
+// Leaves a message for the call in progress and returns `code`. The dispatch stub adds the function's name in front, so
+// the message starts with the argument: fail(infinirtErrorInvalidValue, "size 0 ...").
+[[gnu::format(printf, 2, 3), gnu::cold]] infinirtError_t fail(infinirtError_t code, const char* format, ...);
+
+// Used by generated stubs: makes `error` the thread's last error (NotReady is no error and is only passed through) and
+// attaches the pending message or, without one, the error's standard text. Returns `error`.
+[[gnu::cold]] infinirtError_t finish_error(ThreadState& ts, FunctionId function, infinirtError_t error);
+
+// Generated from the specification.
+const char* error_name(infinirtError_t error);
+const char* error_text(infinirtError_t error);
+
+// Errors after which every call on the device fails until it is reset.
+bool is_sticky(infinirtError_t error);
+
+// The message of the thread's last error; "" when there is none.
+const char* last_error_message(ThreadState& ts);
+
+}  // namespace infinirt

@@ -1,0 +1,204 @@
+// infinirt_ext.h: what does not depend on a backend's inside.
+#include "infinirt_ext.h"
+
+#include <dlfcn.h>
+
+#include <cstring>
+
+#include "core/dispatch.h"
+
+namespace infinirt {
+
+namespace {
+
+// The functions below are not in the generated list; their failures carry their own names.
+infinirtError_t finish(const char* function, infinirtError_t error) {
+  if (error == infinirtSuccess || error == infinirtErrorNotReady) return error;
+  ThreadState& ts = thread_state();
+  ThreadExtra& extra = thread_extra(ts);
+  ts.last_error = error;
+  extra.last_message =
+      std::string(function) + ": " + (extra.has_pending ? extra.pending_message : std::string(error_text(error)));
+  extra.has_pending = false;
+  return error;
+}
+
+infinirtError_t barred() {
+  return thread_state().call_barrier
+             ? fail(infinirtErrorNotPermitted, "called from a host function, which may not call the API")
+             : infinirtSuccess;
+}
+
+std::string known_types() {
+  std::string names;
+  for (int i = 0; i < backend_count(); ++i) names += (i ? ", " : "") + backend_at(i)->name;
+  return names;
+}
+
+infinirtError_t set_device_type(const char* type) {
+  if (auto error = barred()) return error;
+  if (!type) return fail(infinirtErrorInvalidValue, "type is null; a device type's name was expected");
+  Backend* backend = find_backend(type);
+  if (!backend)
+    return fail(infinirtErrorInvalidDevice, "type '%s' does not exist; known types: %s", type, known_types().c_str());
+  if (backend->device_count() == 0) {
+    return fail(infinirtErrorNoDevice, "type '%s' has no device: %s", type, backend->problem.c_str());
+  }
+  thread_state().backend = backend;
+  return infinirtSuccess;
+}
+
+infinirtError_t get_support(enum infinirtXSupport* support, const char* type, const char* function) {
+  if (!support || !type || !function)
+    return fail(infinirtErrorInvalidValue, "support, type and function must not be null");
+  Backend* backend = find_backend(type);
+  if (!backend)
+    return fail(infinirtErrorInvalidDevice, "type '%s' does not exist; known types: %s", type, known_types().c_str());
+  for (size_t i = 0; i < static_cast<size_t>(FunctionId::Count); ++i) {
+    if (std::strcmp(kFunctionNames[i], function) == 0) {
+      *support = static_cast<infinirtXSupport>(backend->support[i]);
+      return infinirtSuccess;
+    }
+  }
+  for (const char* core :
+       {"infinirtGetLastError", "infinirtPeekAtLastError", "infinirtGetErrorName", "infinirtGetErrorString"}) {
+    if (std::strcmp(core, function) == 0) {
+      *support = infinirtXSupportNative;
+      return infinirtSuccess;
+    }
+  }
+  return fail(infinirtErrorInvalidValue, "function '%s' is not in infinirt.h", function);
+}
+
+infinirtError_t launch_host_func(infinirtStream_t stream, infinirtHostFn_t fn, void* data, infinirtHostFn_t destroy) {
+  ThreadState& ts = thread_state();
+  infinirtError_t error = barred();
+  const Backend* backend = error ? nullptr : route_stream(ts, stream);
+  if (backend && backend->extensions.LaunchHostFunc)
+    return backend->extensions.LaunchHostFunc(stream, fn, data, destroy);
+  if (backend)
+    error = fail(infinirtErrorNotSupported, "not supported on device type '%s'", backend->name.c_str());
+  else if (!error)
+    error = routing_failed(ts);
+  if (destroy) destroy(data);
+  return error;
+}
+
+infinirtError_t set_memory_limit(int device, size_t bytes) {
+  if (auto error = barred()) return error;
+  ThreadState& ts = thread_state();
+  auto* backend = const_cast<Backend*>(route_current(ts));
+  if (!backend) return routing_failed(ts);
+  if (!backend->extensions.SetMemoryLimit) {
+    return fail(infinirtErrorNotSupported, "device type '%s' has no settable memory limit", backend->name.c_str());
+  }
+  return backend->extensions.SetMemoryLimit(*backend, device, bytes);
+}
+
+infinirtError_t get_host_address(void** host, const void* pointer) {
+  if (auto error = barred()) return error;
+  if (!host || !pointer) return fail(infinirtErrorInvalidValue, "hostPointer and devicePointer must not be null");
+  auto* backend = const_cast<Backend*>(registry_owner(pointer));
+  if (!backend) return fail(infinirtErrorInvalidValue, "devicePointer %p is not memory of this runtime", pointer);
+  if (!backend->extensions.GetHostAddress) {
+    return fail(infinirtErrorNotSupported, "memory of device type '%s' cannot be reached by the host",
+                backend->name.c_str());
+  }
+  return backend->extensions.GetHostAddress(*backend, pointer, host);
+}
+
+infinirtError_t seed_schedule(uint64_t seed) {
+  if (auto error = barred()) return error;
+  for (int i = 0; i < backend_count(); ++i) {
+    if (auto* seed_one = backend_at(i)->extensions.SeedSchedule) return seed_one(seed);  // engines share one schedule
+  }
+  return fail(infinirtErrorNotSupported, "no device type has a seeded schedule");
+}
+
+infinirtError_t drain(unsigned milliseconds) {
+  bool done = true;
+  for (int i = 0; i < backend_count(); ++i) {
+    Backend* backend = backend_at(i);
+    if (backend->extensions.Drain) done &= backend->extensions.Drain(*backend, int64_t{milliseconds} * 1000000);
+  }
+  return done ? infinirtSuccess : infinirtErrorNotReady;
+}
+
+// Runs when the library is loaded: before it nothing resolves, and no handle can exist.
+[[gnu::constructor]] void on_load() { handle_arena_initialise(); }
+
+}  // namespace
+
+}  // namespace infinirt
+
+using namespace infinirt;  // NOLINT: the C entry points below are outside the namespace
+
+extern "C" {
+
+infinirtError_t infinirtXSetDeviceType(const char* type) { return finish(__func__, set_device_type(type)); }
+
+infinirtError_t infinirtXGetDeviceType(const char** type) {
+  ThreadState& ts = thread_state();
+  if (auto error = barred()) return finish(__func__, error);
+  if (!type) return finish(__func__, fail(infinirtErrorInvalidValue, "type is null"));
+  const Backend* backend = route_current(ts);
+  if (!backend) return finish(__func__, routing_failed(ts));
+  *type = backend->name.c_str();
+  return infinirtSuccess;
+}
+
+infinirtError_t infinirtXGetDeviceTypeCount(int* count) {
+  if (!count) return finish(__func__, fail(infinirtErrorInvalidValue, "count is null"));
+  *count = backend_count();
+  return infinirtSuccess;
+}
+
+infinirtError_t infinirtXGetDeviceTypeInfo(infinirtXDeviceTypeInfo* info, int index) {
+  if (!info) return finish(__func__, fail(infinirtErrorInvalidValue, "info is null"));
+  const Backend* backend = backend_at(index);
+  if (!backend) {
+    return finish(__func__, fail(infinirtErrorInvalidValue, "index %d is out of range; there are %d device types",
+                                 index, backend_count()));
+  }
+  *info = {backend->name.c_str(), backend->origin.c_str(), backend->problem.c_str(), backend->device_count(),
+           backend->is_accelerator};
+  return infinirtSuccess;
+}
+
+const char* infinirtXGetLastErrorMessage(void) { return last_error_message(thread_state()); }
+
+infinirtError_t infinirtXGetSupport(enum infinirtXSupport* support, const char* type, const char* function) {
+  return finish(__func__, get_support(support, type, function));
+}
+
+infinirtError_t infinirtXLaunchHostFunc(infinirtStream_t stream, infinirtHostFn_t fn, void* userData,
+                                        infinirtHostFn_t destroy) {
+  return finish(__func__, launch_host_func(stream, fn, userData, destroy));
+}
+
+infinirtError_t infinirtXSetMemoryLimit(int device, size_t bytes) {
+  return finish(__func__, set_memory_limit(device, bytes));
+}
+
+infinirtError_t infinirtXGetHostAddress(void** hostPointer, const void* devicePointer) {
+  return finish(__func__, get_host_address(hostPointer, devicePointer));
+}
+
+infinirtError_t infinirtXSeedSchedule(unsigned long long seed) { return finish(__func__, seed_schedule(seed)); }
+
+infinirtError_t infinirtXDrain(unsigned int milliseconds) { return finish(__func__, drain(milliseconds)); }
+
+// Looked up in this very library and version: another library of the process may have functions of the same names.
+void* infinirtXGetProcAddress(const char* name) {
+  if (!name || std::strncmp(name, "infinirt", 8) != 0) return nullptr;
+  static void* const self = [] {
+    Dl_info info;
+    if (!dladdr(reinterpret_cast<void*>(&infinirtXGetProcAddress), &info)) return static_cast<void*>(nullptr);
+    return dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  }();
+  if (!self) return nullptr;
+  void* address = dlvsym(self, name, "INFINIRT_1");
+  return address ? address : dlsym(self, name);
+}
+
+}  // extern "C"

@@ -1,0 +1,165 @@
+// When copies run, and when the call that asked for one returns.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "engine/capture.h"
+#include "engine/memory.h"
+
+namespace infinirt {
+
+namespace {
+
+// Pageable sources up to this size are copied aside, so that the call need not wait for the stream.
+constexpr size_t kStagedBytes = size_t{64} << 10;
+
+const char* kind_name(int kind) {
+  switch (kind) {
+    case infinirtMemcpyHostToHost:
+      return "infinirtMemcpyHostToHost";
+    case infinirtMemcpyHostToDevice:
+      return "infinirtMemcpyHostToDevice";
+    case infinirtMemcpyDeviceToHost:
+      return "infinirtMemcpyDeviceToHost";
+    case infinirtMemcpyDeviceToDevice:
+      return "infinirtMemcpyDeviceToDevice";
+    case infinirtMemcpyDefault:
+      return "infinirtMemcpyDefault";
+  }
+  return "?";
+}
+
+size_t total_bytes(const CopyWork& work) { return work.width * work.height * work.depth; }
+
+// A side that the kind calls a device's must be memory that a device can reach. The other way round is harmless: as on
+// real devices the pointers decide, and a known pointer says what it is.
+infinirtError_t check_side(const Engine& engine, const Operand& operand, const void* pointer, const char* argument,
+                           int kind) {
+  if (operand.place != Place::Unknown) return infinirtSuccess;
+  char advice[160];
+  std::snprintf(advice, sizeof advice,
+                "%s needs device memory there: allocate it with infinirtMalloc, or use infinirtMemcpyDefault",
+                kind_name(kind));
+  return unknown_memory(engine, pointer, argument, advice);
+}
+
+// In the stream's order, but in this thread: the copy is complete on return.
+infinirtError_t copy_here(Stream& stream, CopyWork& work) {
+  Engine& engine = *stream.device->engine;
+  if (auto error = check_device(*stream.device)) return error;
+  infinirtError_t result = infinirtSuccess;
+  if (stream.capture.load(std::memory_order_acquire) && capture_bars_stream(stream, "a synchronous copy", &result))
+    return result;
+  if (stream.role == StreamRole::Legacy && stream.device->blocking_captures.load(std::memory_order_relaxed) > 0) {
+    if (auto error = capture_bars_legacy(*stream.device)) return error;
+  }
+  if (total_bytes(work) <= engine.inline_limit() && try_run_inline(stream, [&] { result = engine.copy(work); }))
+    return result;
+  if (auto error = wait_for_turn(stream)) return error;
+  return engine.copy(work);
+}
+
+// Takes the source's bytes now, so that the caller may change them at once. False when there is no memory for that.
+bool stage_source(CopyWork& work) {
+  const size_t row = work.width, slice = work.width * work.height;
+  auto* staging = static_cast<char*>(std::malloc(total_bytes(work)));
+  if (!staging) return false;
+  const auto* src = static_cast<const char*>(work.src);
+  for (size_t z = 0; z < work.depth; ++z) {
+    for (size_t y = 0; y < work.height; ++y) {
+      std::memcpy(staging + z * slice + y * row, src + z * work.src_slice + y * work.src_pitch, row);
+    }
+  }
+  work.src = work.staging = staging;
+  work.src_pitch = row;
+  work.src_slice = slice;
+  return true;
+}
+
+infinirtError_t copy_later(Stream& stream, const CopyWork& copy) {
+  Engine& engine = *stream.device->engine;
+  infinirtError_t result = infinirtSuccess;
+  if (total_bytes(copy) <= engine.inline_limit() && try_run_inline(stream, [&] { result = engine.copy(copy); })) {
+    std::free(copy.staging);
+    return result;
+  }
+  Work work;
+  work.type = WorkType::Copy;
+  work.copy = copy;
+  return submit(stream, work);
+}
+
+infinirtError_t copy_asynchronously(Stream& stream, CopyRequest& request) {
+  CopyWork& work = request.work;
+  const bool from_host = request.src.is_host(), to_host = request.dst.is_host();
+  // A capture keeps the addresses; what they hold is read when the graph runs.
+  if (stream.capture.load(std::memory_order_acquire)) return copy_later(stream, work);
+  if (request.access == SourceAccess::DuringCall) {
+    if (from_host && !to_host && stage_source(work)) return copy_later(stream, work);
+    return copy_here(stream, work);
+  }
+  if (from_host && to_host) return copy_here(stream, work);
+  if (request.dst.place == Place::Unknown) return copy_here(stream, work);
+  if (request.src.place == Place::Unknown) {
+    const bool may_stage = request.access != SourceAccess::InStreamOrder && total_bytes(work) <= kStagedBytes;
+    if (may_stage && total_bytes(work) > stream.device->engine->inline_limit()) {
+      return stage_source(work) ? copy_later(stream, work) : copy_here(stream, work);
+    }
+    // Small enough to run at once on an idle stream: only a busy one costs a second copy.
+    infinirtError_t result = infinirtSuccess;
+    if (may_stage) {
+      Engine& engine = *stream.device->engine;
+      if (try_run_inline(stream, [&] { result = engine.copy(work); })) return result;
+      if (stage_source(work)) return copy_later(stream, work);
+    }
+    return copy_here(stream, work);
+  }
+  return copy_later(stream, work);
+}
+
+}  // namespace
+
+void find_copy_operands(CopyRequest& request) {
+  request.dst = find_operand(request.given_dst());
+  request.src = find_operand(request.given_src());
+}
+
+infinirtError_t check_copy(const Engine& engine, CopyRequest& request) {
+  CopyWork& work = request.work;
+  const int kind = request.kind;
+  if (kind < infinirtMemcpyHostToHost || kind > infinirtMemcpyDefault) {
+    return fail(infinirtErrorInvalidMemcpyDirection, "kind %d is not one of infinirtMemcpyKind (0 to 4)", kind);
+  }
+  size_t dst_span = 0, src_span = 0;
+  if (!region_span(work.width, work.height, work.depth, work.dst_pitch, work.dst_slice, &dst_span) ||
+      !region_span(work.width, work.height, work.depth, work.src_pitch, work.src_slice, &src_span) ||
+      __builtin_add_overflow(dst_span, request.dst_offset, &dst_span) ||
+      __builtin_add_overflow(src_span, request.src_offset, &src_span)) {
+    return fail(infinirtErrorInvalidValue,
+                "the region (%zu bytes by %zu rows by %zu slices) is larger than the address space", work.width,
+                work.height, work.depth);
+  }
+  if (auto error = check_operand(engine, request.dst, request.given_dst(), dst_span, "dst")) return error;
+  if (auto error = check_operand(engine, request.src, request.given_src(), src_span, "src")) return error;
+  if (kind == infinirtMemcpyHostToDevice || kind == infinirtMemcpyDeviceToDevice) {
+    if (auto error = check_side(engine, request.dst, request.given_dst(), "dst", kind)) return error;
+  }
+  if (kind == infinirtMemcpyDeviceToHost || kind == infinirtMemcpyDeviceToDevice) {
+    if (auto error = check_side(engine, request.src, request.given_src(), "src", kind)) return error;
+  }
+  work.dst_device = request.dst.work_device();
+  work.src_device = request.src.work_device();
+  work.staging = nullptr;
+  return infinirtSuccess;
+}
+
+infinirtError_t run_copy(Stream& stream, CopyRequest& request, CopyCall call) {
+  note_use(stream, request.dst);
+  note_use(stream, request.src);
+  if (call == CopyCall::Asynchronous) return copy_asynchronously(stream, request);
+  // Within device memory the host need not wait; where it can see the result, or reuse the source, it does.
+  if (request.dst.place == Place::Device && request.src.place == Place::Device) return copy_later(stream, request.work);
+  return copy_here(stream, request.work);
+}
+
+}  // namespace infinirt

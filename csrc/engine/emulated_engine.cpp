@@ -1,0 +1,218 @@
+#include "engine/emulated_engine.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+namespace infinirt {
+
+namespace {
+
+constexpr size_t kAlignment = 512;
+constexpr size_t kSegmentAlignment = size_t{2} << 20;
+constexpr size_t kStagingBytes = size_t{1} << 20;
+constexpr size_t kPatternBytes = size_t{256} << 10;
+
+// The device that this thread made current last, and of which engine.
+struct CurrentDevice {
+  const Engine* engine;
+  int device;
+};
+thread_local CurrentDevice t_current = {nullptr, -1};
+
+uintptr_t aligned(void* pointer, size_t alignment) {
+  return (reinterpret_cast<uintptr_t>(pointer) + alignment - 1) / alignment * alignment;
+}
+
+// Calls row(dst_offset, src_offset, bytes) for each row, what is contiguous taken together; stops at the first error.
+template <class Row>
+infinirtError_t for_each_row(size_t width, size_t height, size_t depth, size_t dst_pitch, size_t dst_slice,
+                             size_t src_pitch, size_t src_slice, Row&& row) {
+  if (height > 1 && dst_pitch == width && src_pitch == width) width *= std::exchange(height, 1);
+  if (depth > 1 && height == 1 && dst_slice == width && src_slice == width) width *= std::exchange(depth, 1);
+  for (size_t z = 0; z < depth; ++z) {
+    for (size_t y = 0; y < height; ++y) {
+      if (auto error = row(z * dst_slice + y * dst_pitch, z * src_slice + y * src_pitch, width)) return error;
+    }
+  }
+  return infinirtSuccess;
+}
+
+}  // namespace
+
+class EmulatedEngine::Entry {
+ public:
+  Entry(EmulatedEngine& engine, int device) {
+    if (!engine.functions_.thread_safe) {
+      lock_.emplace(engine.mutex_);
+      // Whether "current" is per thread or per process in such a library is anybody's guess: set it when either changed.
+      if (engine.last_device_ == device && engine.last_thread_ == std::this_thread::get_id()) return;
+      engine.last_device_ = device;
+      engine.last_thread_ = std::this_thread::get_id();
+    } else {
+      if (t_current.engine == &engine && t_current.device == device) return;
+      t_current = {&engine, device};
+    }
+    error_ = engine.functions_.SetDevice(device);
+    if (error_ == infinirtSuccess) return;
+    engine.last_device_ = -1;
+    t_current = {nullptr, -1};
+  }
+  infinirtError_t error() const { return error_; }
+
+ private:
+  std::optional<std::lock_guard<std::mutex>> lock_;
+  infinirtError_t error_ = infinirtSuccess;
+};
+
+void EmulatedEngine::initialise_emulated(const char* name, const char* origin, const RequiredFunctions& functions) {
+  functions_ = functions;
+  accounts_ = std::make_unique<Account[]>(static_cast<size_t>(std::max(functions.device_count, 1)));
+  initialise(name, origin, functions.device_count);
+  for (Support& support : backend.support) {
+    if (support == Support::Native) support = Support::Emulated;
+  }
+  for (const FunctionId own : {FunctionId::GetDeviceCount, FunctionId::SetDevice, FunctionId::DeviceSynchronize,
+                               FunctionId::Malloc, FunctionId::Free, FunctionId::Memcpy}) {
+    backend.support[static_cast<size_t>(own)] = Support::Native;
+  }
+  for (const FunctionId impossible : {FunctionId::MallocManaged}) {
+    backend.support[static_cast<size_t>(impossible)] = Support::Unsupported;
+  }
+}
+
+size_t EmulatedEngine::total(int device) const {
+  const Account& account = accounts_[static_cast<size_t>(device)];
+  const size_t limit = account.limit.load(std::memory_order_relaxed);
+  if (limit) return limit;
+  return functions_.memory_bytes ? functions_.memory_bytes : account.used.load(std::memory_order_relaxed);
+}
+
+infinirtError_t EmulatedEngine::allocate_on_device(int device, size_t size, size_t alignment, void** out) {
+  Entry entry(*this, device);
+  if (entry.error()) return entry.error();
+  void* pointer = nullptr;
+  infinirtError_t error = functions_.Malloc(&pointer, size);
+  if (error != infinirtSuccess) return error;
+  if (aligned(pointer, alignment) == reinterpret_cast<uintptr_t>(pointer)) return *out = pointer, infinirtSuccess;
+  // The backend aligns less than promised here: ask for so much that an aligned part lies inside.
+  functions_.Free(pointer);
+  if ((error = functions_.Malloc(&pointer, size + alignment))) return error;
+  *out = reinterpret_cast<void*>(aligned(pointer, alignment));
+  std::lock_guard guard(shifted_mutex_);
+  shifted_[*out] = pointer;
+  return infinirtSuccess;
+}
+
+infinirtError_t EmulatedEngine::allocate(int device, size_t size, MemoryKind kind, unsigned, void** out) {
+  if (kind == MemoryKind::Managed) {
+    return fail(infinirtErrorNotSupported, "device type '%s' has no managed memory", backend.name.c_str());
+  }
+  if (kind == MemoryKind::Pinned) {
+    *out = size <= SIZE_MAX - 4096 ? std::aligned_alloc(4096, (size + 4095) / 4096 * 4096) : nullptr;
+    return *out ? infinirtSuccess : fail(infinirtErrorMemoryAllocation, "no host memory: %zu bytes asked for", size);
+  }
+  Account& account = accounts_[static_cast<size_t>(device)];
+  const size_t limit = account.limit.load(std::memory_order_relaxed);
+  const size_t used = account.used.fetch_add(size, std::memory_order_relaxed);
+  infinirtError_t error = infinirtSuccess;
+  if (limit && (size > limit || used > limit - size)) {
+    error = fail(
+        infinirtErrorMemoryAllocation,
+        "out of memory: %zu bytes asked for on %s:%d, whose memory limit is %zu bytes with %zu in use; free or trim "
+        "memory first",
+        size, backend.name.c_str(), device, limit, used);
+  } else {
+    error = allocate_on_device(device, size, kind == MemoryKind::Pool ? kSegmentAlignment : kAlignment, out);
+  }
+  if (error != infinirtSuccess) account.used.fetch_sub(size, std::memory_order_relaxed);
+  return error;
+}
+
+void EmulatedEngine::release(int device, void* pointer, size_t size, MemoryKind kind) {
+  if (kind == MemoryKind::Pinned) return std::free(pointer);
+  void* begin = pointer;
+  {
+    std::lock_guard guard(shifted_mutex_);
+    if (auto found = shifted_.find(pointer); found != shifted_.end()) {
+      begin = found->second;
+      shifted_.erase(found);
+    }
+  }
+  accounts_[static_cast<size_t>(device)].used.fetch_sub(size, std::memory_order_relaxed);
+  Entry entry(*this, device);
+  if (!entry.error()) functions_.Free(begin);
+}
+
+void EmulatedEngine::memory_info(int device, size_t* free_bytes, size_t* total_bytes) {
+  const size_t used = accounts_[static_cast<size_t>(device)].used.load(std::memory_order_relaxed);
+  *total_bytes = total(device);
+  *free_bytes = *total_bytes > used ? *total_bytes - used : 0;
+}
+
+infinirtError_t EmulatedEngine::set_memory_limit(int device, size_t bytes) {
+  accounts_[static_cast<size_t>(device)].limit.store(bytes, std::memory_order_relaxed);
+  return infinirtSuccess;
+}
+
+infinirtError_t EmulatedEngine::copy_span(void* dst, const void* src, size_t bytes, int dst_device, int src_device) {
+  if (bytes == 0) return infinirtSuccess;
+  if (dst_device < 0 && src_device < 0) return std::memmove(dst, src, bytes), infinirtSuccess;
+  if (dst_device >= 0 && src_device >= 0 && dst_device != src_device) {
+    return copy_through_host(dst, src, bytes, dst_device, src_device);
+  }
+  const auto kind = dst_device < 0   ? infinirtMemcpyDeviceToHost
+                    : src_device < 0 ? infinirtMemcpyHostToDevice
+                                     : infinirtMemcpyDeviceToDevice;
+  Entry entry(*this, dst_device >= 0 ? dst_device : src_device);
+  if (entry.error()) return entry.error();
+  if (auto error = functions_.Memcpy(dst, src, bytes, kind)) return error;
+  // The engine takes "returned" for "done".
+  return kind == infinirtMemcpyDeviceToDevice ? functions_.DeviceSynchronize() : infinirtSuccess;
+}
+
+infinirtError_t EmulatedEngine::copy_through_host(void* dst, const void* src, size_t bytes, int dst_device,
+                                                  int src_device) {
+  std::vector<char> staging(std::min(bytes, kStagingBytes));
+  for (size_t done = 0; done < bytes; done += staging.size()) {
+    const size_t count = std::min(staging.size(), bytes - done);
+    if (auto error = copy_span(staging.data(), static_cast<const char*>(src) + done, count, -1, src_device))
+      return error;
+    if (auto error = copy_span(static_cast<char*>(dst) + done, staging.data(), count, dst_device, -1)) return error;
+  }
+  return infinirtSuccess;
+}
+
+infinirtError_t EmulatedEngine::copy(const CopyWork& work) {
+  return for_each_row(work.width, work.height, work.depth, work.dst_pitch, work.dst_slice, work.src_pitch,
+                      work.src_slice, [&](size_t dst_offset, size_t src_offset, size_t bytes) {
+                        return copy_span(static_cast<char*>(work.dst) + dst_offset,
+                                         static_cast<const char*>(work.src) + src_offset, bytes, work.dst_device,
+                                         work.src_device);
+                      });
+}
+
+infinirtError_t EmulatedEngine::fill(const FillWork& work) {
+  // The pattern's length is a multiple of every element size, so each piece starts with a whole element.
+  const size_t most = work.width * work.height * work.depth;
+  std::vector<char> pattern(std::min((most + 3) / 4 * 4, kPatternBytes));
+  for (size_t i = 0; i < pattern.size(); ++i)
+    pattern[i] = reinterpret_cast<const char*>(&work.value)[i % work.element_size];
+  return for_each_row(work.width, work.height, work.depth, work.pitch, work.slice, work.pitch, work.slice,
+                      [&](size_t offset, size_t, size_t bytes) {
+                        for (size_t done = 0; done < bytes; done += pattern.size()) {
+                          const size_t count = std::min(pattern.size(), bytes - done);
+                          char* to = static_cast<char*>(work.dst) + offset + done;
+                          if (auto error = copy_span(to, pattern.data(), count, work.device, -1)) return error;
+                        }
+                        return infinirtSuccess;
+                      });
+}
+
+infinirtError_t EmulatedEngine::run_kernel(const KernelWork&, int) {
+  return fail(infinirtErrorNotSupported, "device type '%s' cannot run kernels", backend.name.c_str());
+}
+
+}  // namespace infinirt

@@ -1,0 +1,67 @@
+// An engine on top of the smallest possible backend: five functions in the CUDA shape and a device count.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "engine/engine.h"
+
+namespace infinirt {
+
+// What a backend must have. All functions are synchronous except that a device-to-device copy may return early.
+struct RequiredFunctions {
+  infinirtError_t (*SetDevice)(int device) = nullptr;  // for the calling thread
+  infinirtError_t (*DeviceSynchronize)() = nullptr;
+  infinirtError_t (*Malloc)(void** pointer, size_t size) = nullptr;
+  infinirtError_t (*Free)(void* pointer) = nullptr;
+  infinirtError_t (*Memcpy)(void* dst, const void* src, size_t count, enum infinirtMemcpyKind kind) = nullptr;
+  int device_count = 0;
+  size_t memory_bytes = 0;   // of each device, for infinirtMemGetInfo; 0: not known, reported as what is in use
+  bool thread_safe = false;  // otherwise one call at a time
+};
+
+// Fills in what is missing: sets and 2D and 3D copies become 1D copies, copies between devices go through the host, pinned
+// memory is plain host memory, memory is accounted for here. Managed memory cannot be made up and is unsupported.
+class EmulatedEngine : public Engine {
+ public:
+  infinirtError_t allocate(int device, size_t size, MemoryKind kind, unsigned flags, void** out) override;
+  void release(int device, void* pointer, size_t size, MemoryKind kind) override;
+  void memory_info(int device, size_t* free_bytes, size_t* total_bytes) override;
+  infinirtError_t copy(const CopyWork& work) override;
+  infinirtError_t fill(const FillWork& work) override;
+  // C functions need memory they can reach; a backend whose memory is the host's own overrides both.
+  bool runs_kernels() const override { return false; }
+  infinirtError_t run_kernel(const KernelWork& work, int device) override;
+  infinirtError_t set_memory_limit(int device, size_t bytes) override;
+
+ protected:
+  // Call last in the constructor. Marks everything as emulated but the functions that the backend really has.
+  void initialise_emulated(const char* name, const char* origin, const RequiredFunctions& functions);
+
+ private:
+  struct Account {
+    std::atomic<size_t> used{0};
+    std::atomic<size_t> limit{0};
+  };
+  // Makes the device current for this thread and, unless the backend is thread-safe, keeps everybody else out.
+  class Entry;
+
+  infinirtError_t allocate_on_device(int device, size_t size, size_t alignment, void** out);
+  infinirtError_t copy_span(void* dst, const void* src, size_t bytes, int dst_device, int src_device);
+  infinirtError_t copy_through_host(void* dst, const void* src, size_t bytes, int dst_device, int src_device);
+  size_t total(int device) const;
+
+  RequiredFunctions functions_;
+  std::mutex mutex_;                       // only taken when the backend is not thread-safe
+  int last_device_ = -1;                   // under mutex_: what the latest call made current, and on which thread
+  std::thread::id last_thread_;
+  std::unique_ptr<Account[]> accounts_;
+  std::mutex shifted_mutex_;
+  std::map<void*, void*> shifted_;         // pointers given out that are not where the backend's allocation begins
+};
+
+}  // namespace infinirt

@@ -1,0 +1,170 @@
+// Execution of kernels, block by block.
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <new>
+
+#include "engine/event.h"
+#include "engine/kernel.h"
+#include "engine/scheduler.h"
+
+namespace infinirt {
+
+namespace {
+
+// Sharing a loop with other threads costs a few microseconds; below this much work it is not worth it.
+constexpr int64_t kWorthSharing_ns = 20000;
+constexpr int64_t kPiece_ns = 10000;
+
+// Shared memory of the block that runs on this thread; kept for the next one.
+struct Scratch {
+  void* memory = nullptr;
+  size_t bytes = 0;
+  ~Scratch() { std::free(memory); }
+
+  void* at_least(size_t wanted) {
+    if (wanted == 0) return nullptr;
+    if (wanted > bytes) {
+      std::free(memory);
+      bytes = (wanted + 4095) / 4096 * 4096;
+      memory = std::aligned_alloc(128, bytes);
+      if (!memory) bytes = 0;
+    }
+    return memory;
+  }
+};
+
+thread_local Scratch t_scratch;
+
+struct Launch {
+  const KernelWork& work;
+  void** args;
+  std::atomic<int> error{0};
+  std::atomic<int64_t> failed_block{-1};
+
+  // The first failure is kept; blocks that have not begun by then are left out.
+  void fail_block(infinirtError_t code, int64_t index) {
+    int expected = 0;
+    if (error.compare_exchange_strong(expected, static_cast<int>(code))) failed_block.store(index);
+  }
+
+  dim3 coordinates(int64_t index) const {
+    const int64_t x = work.grid[0], y = work.grid[1];
+    return {static_cast<unsigned>(index % x), static_cast<unsigned>(index / x % y),
+            static_cast<unsigned>(index / x / y)};
+  }
+
+  void run(int64_t begin, int64_t end) {
+    infinirtXBlock block;
+    block.gridDim = {work.grid[0], work.grid[1], work.grid[2]};
+    block.blockDim = {work.block[0], work.block[1], work.block[2]};
+    block.sharedMemBytes = work.shared_bytes;
+    block.sharedMem = t_scratch.at_least(work.shared_bytes);
+    if (work.shared_bytes > 0 && !block.sharedMem) return fail_block(infinirtErrorLaunchOutOfResources, begin);
+    ThreadState& ts = thread_state();
+    ++ts.call_barrier;  // a kernel may not call the API, wherever its blocks run
+    for (int64_t i = begin; i < end && error.load(std::memory_order_relaxed) == 0; ++i) {
+      block.blockIdx = coordinates(i);
+      const infinirtError_t code = work.kernel->function(&block, args);
+      if (code != infinirtSuccess) fail_block(code, i);
+    }
+    --ts.call_barrier;
+  }
+};
+
+void run_shared(Launch& launch, int64_t total) {
+  const int64_t started = monotonic_ns();
+  launch.run(0, 1);
+  const int64_t each = std::max<int64_t>(monotonic_ns() - started, 1), rest = total - 1;
+  if (rest == 0) return;
+  if (rest < kWorthSharing_ns / each) return launch.run(1, total);
+  parallel_for(
+      rest, std::max<int64_t>(1, kPiece_ns / each),
+      [](int64_t begin, int64_t end, void* context) { static_cast<Launch*>(context)->run(begin + 1, end + 1); },
+      &launch);
+}
+
+struct CooperativeBlock {
+  Launch* launch;
+  int64_t index;
+  pthread_t thread;
+};
+
+// Blocks that wait for one another need a thread each; workers that happen to be idle would not do.
+void run_together(Launch& launch, int64_t total) {
+  std::vector<CooperativeBlock> others(static_cast<size_t>(total - 1));
+  // Nobody starts before everybody can: a block must not wait for one whose thread could not be made.
+  static auto* launch_gate = new std::mutex;
+  size_t made = 0;
+  {
+    std::lock_guard gate(*launch_gate);
+    for (; made < others.size(); ++made) {
+      others[made].launch = &launch;
+      others[made].index = static_cast<int64_t>(made) + 1;
+      const auto body = [](void* opaque) -> void* {
+        auto* block = static_cast<CooperativeBlock*>(opaque);
+        {
+          std::lock_guard wait_for_all(*launch_gate);
+        }
+        block->launch->run(block->index, block->index + 1);
+        return nullptr;
+      };
+      if (pthread_create(&others[made].thread, nullptr, body, &others[made]) != 0) break;
+    }
+    if (made < others.size()) launch.fail_block(infinirtErrorLaunchOutOfResources, static_cast<int64_t>(made) + 1);
+  }
+  launch.run(0, 1);
+  for (size_t i = 0; i < made; ++i) pthread_join(others[i].thread, nullptr);
+}
+
+}  // namespace
+
+infinirtError_t run_kernel_blocks(const KernelWork& work, void* (*translate)(void*)) {
+  const Kernel& kernel = *work.kernel;
+  struct Running {
+    KernelLibrary* library;
+    explicit Running(KernelLibrary* l) : library(l) {
+      if (library) library->running.fetch_add(1, std::memory_order_seq_cst);
+    }
+    ~Running() {
+      if (library) library->running.fetch_sub(1, std::memory_order_seq_cst);
+    }
+  } running(kernel.library);
+  if (!kernel.alive.load(std::memory_order_seq_cst)) {
+    return fail(infinirtErrorInvalidDeviceFunction, "kernel '%s' was launched, but its library has been unloaded since",
+                kernel.name.c_str());
+  }
+
+  // The block of arguments stays as it was launched: a graph runs it again.
+  const size_t count = kernel.sizes.size();
+  std::vector<void*> args(count);
+  std::vector<uint64_t> translated(translate ? count : 0);
+  for (size_t i = 0; i < count; ++i) {
+    args[i] = static_cast<char*>(work.args) + kernel.offsets[i];
+    if (translate && kernel.sizes[i] == sizeof(void*)) {
+      void* value;
+      std::memcpy(&value, args[i], sizeof value);
+      value = translate(value);
+      std::memcpy(&translated[i], &value, sizeof value);
+      args[i] = &translated[i];
+    }
+  }
+
+  Launch launch{work, args.data()};
+  const int64_t total = int64_t{work.grid[0]} * work.grid[1] * work.grid[2];
+  if (work.cooperative && total > 1) {
+    run_together(launch, total);
+  } else {
+    run_shared(launch, total);
+  }
+  const auto code = static_cast<infinirtError_t>(launch.error.load());
+  if (code == infinirtSuccess) return infinirtSuccess;
+  const dim3 at = launch.coordinates(launch.failed_block.load());
+  return fail(code, "kernel '%s' failed with %s (%d) in block (%u, %u, %u)", kernel.name.c_str(), error_name(code),
+              static_cast<int>(code), at.x, at.y, at.z);
+}
+
+}  // namespace infinirt

@@ -1,0 +1,74 @@
+// Where steps run: worker threads, the calling thread, or wherever a seeded generator says.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/timeline.h"
+
+namespace infinirt {
+
+// Something with a next step: a stream, or a branch of a running graph. It is in the scheduler's hands at most once.
+class Runnable {
+ public:
+  // Runs up to `budget` steps. True: there is more to run, and the caller keeps it ready. False: it is idle, parked or
+  // owned by someone else by now, and must not be touched any more.
+  virtual bool run(int budget) = 0;
+
+  Runnable* next_ready = nullptr;
+  int urgency = 0;  // 0 (least) … kUrgencyLevels - 1
+
+ protected:
+  ~Runnable() = default;
+};
+
+inline constexpr int kUrgencyLevels = 6;  // stream priorities 0 (least) to -5 (greatest)
+
+enum class ScheduleMode { Async, Inline, Random };
+
+struct ScheduleConfig {
+  ScheduleMode mode = ScheduleMode::Async;
+  uint64_t seed = 0;
+};
+
+// From INFINIRT_CPU_SCHEDULE, read once. `problem` says what was wrong with it, if anything.
+const ScheduleConfig& schedule_config(std::string* problem = nullptr);
+
+inline bool is_random_schedule() { return schedule_config().mode == ScheduleMode::Random; }
+
+// Hands a runnable over. Called without locks other than those of the runnable's own stream.
+void schedule(Runnable* runnable);
+
+// Blocks the calling thread until the point is reached. `may_spin` false: sleep at once (BlockingSync).
+void wait_for(const Point& point, bool may_spin = true);
+
+// The same for at most `timeout_ns`; false when the point was not reached.
+bool wait_for_limited(const Point& point, int64_t timeout_ns);
+
+// Around user code on a worker: while it runs, the worker does not count, and another one may be started in its place.
+class UserCodeScope {
+ public:
+  UserCodeScope();
+  ~UserCodeScope();
+  UserCodeScope(const UserCodeScope&) = delete;
+  UserCodeScope& operator=(const UserCodeScope&) = delete;
+
+ private:
+  bool on_worker_;
+};
+
+// Calls body(begin, end, context) over [0, count) in pieces of at least `grain`, on this thread and on idle workers;
+// returns when all is done. Inside random and inline schedules it runs here, in order.
+void parallel_for(int64_t count, int64_t grain, void (*body)(int64_t begin, int64_t end, void* context), void* context);
+
+// Number of threads that parallel work is spread over (INFINIRT_CPU_THREADS, else the cores this process may use).
+int worker_limit();
+
+// Whether the calling thread is one of the scheduler's workers.
+bool on_worker_thread();
+
+void scheduler_lock_for_fork();
+void scheduler_unlock_after_fork();
+void scheduler_reset_in_child();
+
+}  // namespace infinirt

@@ -1,0 +1,445 @@
+#include "engine/stream.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+#include "core/object_pool.h"
+#include "engine/capture.h"
+#include "engine/graph_run.h"
+#include "engine/pool.h"
+
+namespace infinirt {
+
+namespace {
+
+constexpr size_t kKnownLimit = 16;  // beyond this, points that are reached anyway are forgotten
+
+ObjectPool<Stream>& stream_pool() {
+  static auto* pool = new ObjectPool<Stream>;
+  return *pool;
+}
+
+std::atomic<uint64_t> next_stream_id{1};
+
+// INFINIRT_LAUNCH_BLOCKING=1: device work is complete when the call that enqueued it returns, so that a debugger or a
+// stack trace shows the call that failed.
+bool launch_blocking() {
+  static const bool blocking = [] {
+    const char* value = std::getenv("INFINIRT_LAUNCH_BLOCKING");
+    return value && std::strcmp(value, "1") == 0;
+  }();
+  return blocking;
+}
+
+// ---- the queue; all with stream.mutex held
+
+Op* take_op(Stream& stream) {
+  if (Op* op = stream.spare) {
+    stream.spare = op->next;
+    return op;
+  }
+  return new Op;
+}
+
+uint64_t append(Stream& stream, const Work& work) {
+  Op* op = take_op(stream);
+  op->next = nullptr;
+  op->work = work;
+  op->value = stream.enqueued.load(std::memory_order_relaxed) + 1;
+  if (stream.last) {
+    stream.last->next = op;
+  } else {
+    stream.first = op;
+  }
+  stream.last = op;
+  stream.enqueued.store(op->value, std::memory_order_release);
+  return op->value;
+}
+
+void remember(Stream& stream, const Point& point) {
+  for (Point& known : stream.known) {
+    if (known.timeline == point.timeline) {
+      known.value = std::max(known.value, point.value);
+      return;
+    }
+  }
+  if (stream.known.size() >= kKnownLimit) {
+    std::erase_if(stream.known, [](const Point& p) { return p.reached(); });
+  }
+  stream.known.push_back(point);
+}
+
+void append_wait(Stream& stream, const Point& point) {
+  Work wait;
+  wait.type = WorkType::Wait;
+  wait.wait = point;
+  append(stream, wait);
+  remember(stream, point);
+}
+
+// Work of a blocking stream comes after all earlier work of the legacy stream.
+void append_legacy_dependency(Stream& stream) {
+  Stream& legacy = *stream.device->legacy;
+  const Point tail = legacy.tail();
+  if (tail.value > stream.legacy_seen) {
+    stream.legacy_seen = tail.value;
+    if (!tail.reached()) append_wait(stream, tail);
+  }
+}
+
+bool owes_legacy(const Stream& stream) {
+  const Point tail = stream.device->legacy->tail();
+  return tail.value > stream.legacy_seen && !tail.reached();
+}
+
+// Makes an idle stream active; the caller hands it to the scheduler after unlocking.
+bool activate(Stream& stream) {
+  if (stream.state == Stream::State::Active) return false;
+  stream.state = Stream::State::Active;
+  stream.urgency = -stream.priority;
+  return true;
+}
+
+// The last operation of the batch head has run.
+void finish_head(Stream& stream) {
+  Op* op = stream.batch;
+  stream.batch = op->next;
+  dispose_work(op->work);
+  const uint64_t value = op->value;
+  op->next = stream.done;
+  stream.done = op;
+  stream.timeline->advance(value);
+}
+
+void recycle_done(Stream& stream) {
+  while (Op* op = stream.done) {
+    stream.done = op->next;
+    op->next = stream.spare;
+    stream.spare = op;
+  }
+}
+
+// A destroyed stream has drained.
+void retire(Stream* stream) {
+  pools_stream_retired(*stream);
+  EngineDevice& device = *stream->device;
+  {
+    std::lock_guard guard(device.mutex);
+    std::erase(device.streams, stream);
+  }
+  release_timeline(stream->timeline);
+  while (Op* op = stream->spare) {
+    stream->spare = op->next;
+    delete op;
+  }
+  stream_pool().release(stream);
+}
+
+// A thread's default stream on one device. The id tells whether the (recycled) object is still that stream.
+struct PerThreadStream {
+  Stream* stream = nullptr;
+  uint64_t id = 0;
+  bool alive() const { return stream && stream->id == id && !stream->destroyed; }
+};
+using PerThreadStreams = std::vector<PerThreadStream>;  // one per device
+
+void thread_ended(ThreadExtra& extra) {
+  for (void*& entry : extra.per_thread_streams) {
+    auto* streams = static_cast<PerThreadStreams*>(entry);
+    if (!streams) continue;
+    for (const PerThreadStream& s : *streams) {
+      if (s.alive()) destroy_stream(*s.stream);
+    }
+    delete streams;
+    entry = nullptr;
+  }
+}
+
+Stream* per_thread_stream(ThreadState& ts) {
+  static const bool hooked = (add_thread_exit_hook(thread_ended), true);
+  (void)hooked;
+  EngineDevice& device = current_device(ts);
+  void*& entry = thread_extra(ts).per_thread_streams[device.engine->backend.index];
+  if (!entry) entry = new PerThreadStreams(device.engine->devices.size());
+  PerThreadStream& mine = (*static_cast<PerThreadStreams*>(entry))[static_cast<size_t>(device.ordinal)];
+  if (!mine.alive()) {
+    mine.stream = create_stream(device, 0, 0, StreamRole::PerThread);
+    mine.id = mine.stream->id;
+  }
+  return mine.stream;
+}
+
+}  // namespace
+
+bool Stream::run(int budget) {
+  for (;;) {
+    if (!batch) {
+      mutex.lock();
+      recycle_done(*this);
+      batch = first;
+      first = last = nullptr;
+      if (!batch) {
+        state = State::Idle;
+        const bool dead = destroyed;
+        mutex.unlock();
+        if (dead) retire(this);
+        return false;
+      }
+      mutex.unlock();
+    }
+    Work& work = batch->work;
+    if (work.type == WorkType::Wait) {
+      if (work.wait.timeline->park(this, work.wait.value)) return false;  // wake() brings us back
+    } else if (work.type == WorkType::Graph) {
+      GraphRun* graph_run = work.graph.run;
+      work.graph.run = nullptr;
+      if (device->sticky_error.load(std::memory_order_relaxed) != 0) {
+        drop_graph_run(graph_run);
+      } else if (!start_graph_run(graph_run, *this)) {
+        return false;  // graph_work_finished() brings us back
+      }
+    } else {
+      execute_work(*device, work);
+    }
+    finish_head(*this);
+    if (--budget <= 0) return true;
+  }
+}
+
+void Stream::wake() { schedule(this); }
+
+void graph_work_finished(Stream& stream) {
+  finish_head(stream);
+  schedule(&stream);
+}
+
+Point enqueue(Stream& stream, const Work& work) {
+  bool start;
+  uint64_t value;
+  if (stream.role == StreamRole::Legacy) {
+    EngineDevice& device = *stream.device;
+    std::lock_guard device_guard(device.mutex);
+    std::lock_guard guard(stream.mutex);
+    for (Stream* other : device.streams) {
+      if (!other->blocking) continue;
+      const Point tail = other->tail();
+      if (!tail.reached()) append_wait(stream, tail);
+    }
+    value = append(stream, work);
+    start = activate(stream);
+  } else {
+    std::lock_guard guard(stream.mutex);
+    if (stream.destroyed) {  // another thread destroyed it between our look at the handle and now
+      Work dropped = work;
+      dispose_work(dropped);
+      return {};
+    }
+    if (stream.blocking) append_legacy_dependency(stream);
+    value = append(stream, work);
+    start = activate(stream);
+  }
+  if (start) schedule(&stream);
+  return {stream.timeline, value};
+}
+
+infinirtError_t submit(Stream& stream, Work& work) {
+  infinirtError_t error = check_device(*stream.device);
+  if (error != infinirtSuccess) {
+    dispose_work(work);
+    return error;
+  }
+  if (stream.capture.load(std::memory_order_acquire)) return capture_work(stream, work);
+  if (stream.role == StreamRole::Legacy && stream.device->blocking_captures.load(std::memory_order_relaxed) > 0) {
+    error = capture_bars_legacy(*stream.device);
+    if (error != infinirtSuccess) {
+      dispose_work(work);
+      return error;
+    }
+  }
+  const Point done = enqueue(stream, work);
+  // Host functions stay asynchronous: one may wait for what its caller does next.
+  const bool waits = launch_blocking() && work.type != WorkType::Host && work.type != WorkType::Callback;
+  work.type = WorkType::Nothing;  // the queue owns it now
+  if (waits) {
+    wait_for(done);
+    return take_async_error(*stream.device);
+  }
+  return infinirtSuccess;
+}
+
+bool begin_inline(Stream& stream) {
+  if (is_random_schedule() || stream.capture.load(std::memory_order_relaxed) || check_device(*stream.device))
+    return false;
+  if (stream.role == StreamRole::Legacy) {
+    EngineDevice& device = *stream.device;
+    if (device.blocking_captures.load(std::memory_order_relaxed) > 0) return false;
+    std::lock_guard guard(device.mutex);
+    for (Stream* other : device.streams) {
+      if (other->blocking && !other->idle()) return false;
+    }
+  }
+  stream.mutex.lock();
+  if (stream.state == Stream::State::Idle &&
+      !(stream.blocking && stream.role != StreamRole::Legacy && owes_legacy(stream))) {
+    return true;
+  }
+  stream.mutex.unlock();
+  return false;
+}
+
+void finish_inline(Stream& stream) {
+  const uint64_t value = stream.enqueued.load(std::memory_order_relaxed) + 1;
+  stream.enqueued.store(value, std::memory_order_release);
+  stream.timeline->advance(value);
+  stream.mutex.unlock();
+}
+
+void stream_wait_point(Stream& stream, const Point& point) {
+  if (!point.timeline || point.timeline == stream.timeline) return;
+  bool start = false;
+  {
+    std::lock_guard guard(stream.mutex);
+    if (point.reached()) {
+      remember(stream, point);
+    } else {
+      append_wait(stream, point);
+      start = activate(stream);
+    }
+  }
+  if (start) schedule(&stream);
+}
+
+bool ordered_after(Stream& stream, const Point& point) {
+  if (!point.timeline || point.timeline == stream.timeline) return true;
+  if (stream.blocking && stream.role != StreamRole::Legacy && point.timeline == stream.device->legacy->timeline)
+    return true;
+  std::lock_guard guard(stream.mutex);
+  for (const Point& known : stream.known) {
+    if (known.timeline == point.timeline) return known.value >= point.value;
+  }
+  return false;
+}
+
+void collect_sync_points(Stream& stream, std::vector<Point>& points) {
+  if (stream.role == StreamRole::Legacy) {
+    std::lock_guard guard(stream.device->mutex);
+    for (Stream* other : stream.device->streams) {
+      if (other->blocking && !other->idle()) points.push_back(other->tail());
+    }
+  }
+  points.push_back(stream.tail());
+}
+
+bool stream_is_done(Stream& stream) {
+  if (stream.role != StreamRole::Legacy) return stream.idle();
+  std::vector<Point> points;
+  collect_sync_points(stream, points);
+  return std::all_of(points.begin(), points.end(), [](const Point& p) { return p.reached(); });
+}
+
+infinirtError_t synchronize_stream(Stream& stream) {
+  const bool may_spin = !(stream.device->flags.load(std::memory_order_relaxed) & infinirtDeviceScheduleBlockingSync);
+  if (stream.role != StreamRole::Legacy) {
+    wait_for(stream.tail(), may_spin);
+  } else {
+    std::vector<Point> points;
+    collect_sync_points(stream, points);
+    for (const Point& point : points) wait_for(point, may_spin);
+  }
+  return take_async_error(*stream.device);
+}
+
+infinirtError_t wait_for_turn(Stream& stream) {
+  if (stream.blocking && stream.role != StreamRole::Legacy) wait_for(stream.device->legacy->tail());
+  return synchronize_stream(stream);
+}
+
+infinirtError_t synchronize_device(EngineDevice& device) {
+  std::vector<Point> points;
+  {
+    std::lock_guard guard(device.mutex);
+    points.push_back(device.legacy->tail());
+    for (Stream* stream : device.streams) points.push_back(stream->tail());
+  }
+  for (const Point& point : points) wait_for(point);
+  return take_async_error(device);
+}
+
+Stream* resolve_stream(ThreadState& ts, infinirtStream_t handle, infinirtError_t* error) {
+  const auto value = reinterpret_cast<uintptr_t>(handle);
+  if (value <= 1) {
+    Stream* stream = value == 0 ? implicit_stream(ts) : current_device(ts).legacy;
+    return stream;
+  }
+  if (value == 2) return per_thread_stream(ts);
+  if (auto* stream = handle_resolve<Stream>(handle, HandleKind::Stream)) return stream;
+  char text[160];
+  *error = fail(infinirtErrorInvalidResourceHandle, "stream %s",
+                describe_handle(handle, HandleKind::Stream, text, sizeof text));
+  return nullptr;
+}
+
+Stream* implicit_stream(ThreadState& ts) {
+  return ts.implicit_stream ? per_thread_stream(ts) : current_device(ts).legacy;
+}
+
+Stream* create_stream(EngineDevice& device, unsigned flags, int priority, StreamRole role) {
+  Stream* stream = stream_pool().acquire();
+  stream->device = &device;
+  stream->timeline = acquire_timeline();
+  stream->handle = nullptr;
+  stream->id = next_stream_id.fetch_add(1, std::memory_order_relaxed);
+  stream->flags = flags;
+  stream->priority = priority;
+  stream->urgency = -priority;
+  stream->role = role;
+  stream->blocking = !(flags & infinirtStreamNonBlocking);
+  stream->first = stream->last = stream->batch = stream->done = nullptr;
+  stream->state = Stream::State::Idle;
+  stream->destroyed = false;
+  stream->known.clear();
+  stream->attributes = {};
+  stream->capture.store(nullptr);
+  stream->enqueued.store(stream->timeline->completed());
+  stream->legacy_seen = 0;
+  if (role != StreamRole::Legacy) {
+    std::lock_guard guard(device.mutex);
+    device.streams.push_back(stream);
+  }
+  if (role == StreamRole::Created) {
+    stream->handle =
+        static_cast<infinirtStream_t>(handle_create(HandleKind::Stream, device.engine->backend.index, stream));
+    if (!stream->handle) {
+      destroy_stream(*stream);
+      return nullptr;
+    }
+  }
+  return stream;
+}
+
+void destroy_stream(Stream& stream) {
+  if (stream.capture.load(std::memory_order_acquire)) capture_stream_destroyed(stream);
+  if (stream.handle) handle_destroy(stream.handle);
+  bool drained;
+  {
+    std::lock_guard guard(stream.mutex);
+    stream.destroyed = true;
+    drained = stream.state == Stream::State::Idle;
+  }
+  if (drained) retire(&stream);
+}
+
+void destroy_all_streams(EngineDevice& device) {
+  std::vector<Stream*> streams;
+  {
+    std::lock_guard guard(device.mutex);
+    streams = device.streams;
+  }
+  for (Stream* stream : streams) {
+    if (!stream->destroyed) destroy_stream(*stream);
+  }
+}
+
+}  // namespace infinirt

@@ -1,0 +1,125 @@
+// Streams: ordered queues of work, run by the scheduler.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "core/handle.h"
+#include "core/mutex.h"
+#include "engine/engine.h"
+#include "engine/scheduler.h"
+#include "engine/timeline.h"
+#include "engine/work.h"
+
+namespace infinirt {
+
+struct Capture;
+
+enum class StreamRole : uint8_t { Created, Legacy, PerThread };
+
+// Kept and given back; the engine acts on none of them.
+struct StreamAttributes {
+  enum infinirtSynchronizationPolicy sync_policy = infinirtSyncPolicyAuto;
+  struct infinirtAccessPolicyWindow window = {};
+  infinirtLaunchMemSyncDomain domain = infinirtLaunchMemSyncDomainDefault;
+  infinirtLaunchMemSyncDomainMap domain_map = {};
+};
+
+struct Stream final : Runnable, Waiter {
+  // --- fixed from creation to recycling
+  EngineDevice* device = nullptr;
+  Timeline* timeline = nullptr;
+  infinirtStream_t handle = nullptr;  // null for the legacy and per-thread streams
+  uint64_t id = 0;                    // never reused
+  unsigned flags = 0;                 // infinirtStreamNonBlocking or 0
+  int priority = 0;
+  StreamRole role = StreamRole::Created;
+  bool blocking = true;               // takes part in the legacy stream's ordering
+
+  // --- the queue, under `mutex`
+  Mutex mutex;
+  Op* first = nullptr;
+  Op* last = nullptr;
+  Op* spare = nullptr;                // recycled operations
+  enum class State : uint8_t { Idle, Active } state = State::Idle;  // Active: the scheduler has it, or it is parked
+  bool destroyed = false;             // its handle is gone; recycled when it drains
+  uint64_t legacy_seen = 0;           // latest value of the legacy timeline that this stream waits for
+  StreamAttributes attributes;
+  std::vector<Point> known;           // latest point of each other stream that this one is ordered after
+
+  std::atomic<uint64_t> enqueued{0};  // value of the last operation; written under `mutex`
+
+  // --- only whoever runs the stream
+  Op* batch = nullptr;                // operations taken from the queue
+  Op* done = nullptr;                 // executed ones, to be recycled
+
+  // --- capture.cpp: null unless capturing; written under the capture lock
+  std::atomic<Capture*> capture{nullptr};
+
+  // Whether all that was enqueued so far has finished.
+  bool idle() const { return timeline->reached(enqueued.load(std::memory_order_acquire)); }
+  Point tail() const { return {timeline, enqueued.load(std::memory_order_acquire)}; }
+
+  bool run(int budget) override;  // Runnable
+  void wake() override;           // Waiter: the point waited for is reached
+};
+
+// From a handle to a stream: 0 and infinirtStreamLegacy, infinirtStreamPerThread, or a handle of ours. Null with a message
+// (infinirtErrorInvalidResourceHandle, or *error). Default streams are those of the thread's current device.
+Stream* resolve_stream(ThreadState& ts, infinirtStream_t handle, infinirtError_t* error);
+
+// The stream that calls without a stream argument use.
+Stream* implicit_stream(ThreadState& ts);
+
+// The entry for all asynchronous work: checks the device, records the work if the stream captures, else enqueues it.
+// On failure the work is disposed of and nothing has changed.
+infinirtError_t submit(Stream& stream, Work& work);
+
+// Only enqueues (no capture, no checks); returns the point at which the work is done. Ordering with the legacy stream included.
+Point enqueue(Stream& stream, const Work& work);
+
+// Runs `body` in the calling thread, in the stream's order, if the stream is idle right now and owes the legacy stream
+// nothing; false otherwise, with nothing done. `body` is short and calls nothing of the API. Not in random schedules.
+template <class Body>
+bool try_run_inline(Stream& stream, Body&& body);
+
+// Makes later work of `stream` wait for the point. Cheap when it is reached or known already.
+void stream_wait_point(Stream& stream, const Point& point);
+
+// Whether later work of the stream is ordered after the point, by what the stream has waited for (or reached already).
+bool ordered_after(Stream& stream, const Point& point);
+
+// All points that must be reached before "the stream is synchronised"; more than one for the legacy stream.
+void collect_sync_points(Stream& stream, std::vector<Point>& points);
+bool stream_is_done(Stream& stream);
+// Blocks until the stream is synchronised; returns the device's errors.
+infinirtError_t synchronize_stream(Stream& stream);
+// Blocks until work that the calling thread is about to do itself, as the stream's next operation, may begin: the stream is
+// done, and for a blocking stream the legacy stream too. Returns the device's errors.
+infinirtError_t wait_for_turn(Stream& stream);
+// Blocks until all streams of the device are done.
+infinirtError_t synchronize_device(EngineDevice& device);
+
+// Called by a graph run (on any thread) when the Graph work at the head of the stream has finished.
+void graph_work_finished(Stream& stream);
+
+Stream* create_stream(EngineDevice& device, unsigned flags, int priority, StreamRole role);
+void destroy_stream(Stream& stream);
+// Drops every stream of the device after its work has been waited for (DeviceReset).
+void destroy_all_streams(EngineDevice& device);
+
+// ------------------------------------------------------------------ inline parts
+
+bool begin_inline(Stream& stream);   // takes the stream's mutex on success
+void finish_inline(Stream& stream);  // accounts one operation and releases it
+
+template <class Body>
+bool try_run_inline(Stream& stream, Body&& body) {
+  if (!begin_inline(stream)) return false;
+  body();
+  finish_inline(stream);
+  return true;
+}
+
+}  // namespace infinirt

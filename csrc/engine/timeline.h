@@ -1,0 +1,82 @@
+// A timeline counts what a stream has finished. The pair (timeline, value) names a point in a stream's order.
+//
+// Timelines are never freed and never run backwards: when a stream dies, its timeline is recycled for another stream and
+// goes on counting from where it was. A pair taken from the old stream therefore stays valid for ever, and reached.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "core/mutex.h"
+
+namespace infinirt {
+
+// Something to be woken when a timeline reaches a value. It is unlinked before `wake` is called.
+struct Waiter {
+  Waiter* next_waiter = nullptr;
+  uint64_t wait_value = 0;
+  virtual void wake() = 0;
+
+ protected:
+  ~Waiter() = default;
+};
+
+class Timeline {
+ public:
+  // All work up to and including `value` has finished.
+  bool reached(uint64_t value) const { return completed_.load(std::memory_order_acquire) >= value; }
+  uint64_t completed() const { return completed_.load(std::memory_order_acquire); }
+
+  // Called by whoever executes the stream, in order. Wakes waiters and sleeping threads.
+  void advance(uint64_t value) {
+    completed_.store(value, std::memory_order_seq_cst);
+    if (parked_.load(std::memory_order_seq_cst) != 0) [[unlikely]]
+      wake_parked(value);
+  }
+
+  // Enlists the waiter and returns true; false when the value is reached already (the waiter is then not touched).
+  // After true the waiter may be woken at any moment, on any thread.
+  bool park(Waiter* waiter, uint64_t value);
+
+  // Blocks the calling thread until the value is reached: spins for `spin` rounds, then sleeps.
+  void sleep_until(uint64_t value, int spin);
+  // The same with a limit; false when it ran out.
+  bool sleep_until(uint64_t value, int spin, int64_t timeout_ns);
+
+  // A forked child has lost the work after `completed`: values up to `last` count as reached, and as lost.
+  void abandon(uint64_t last);
+  bool lost(uint64_t value) const {
+    return value > lost_after_.load(std::memory_order_relaxed) && value <= lost_until_.load(std::memory_order_relaxed);
+  }
+
+  Timeline* next_free = nullptr;
+
+ private:
+  void wake_parked(uint64_t value);
+  const std::atomic<uint32_t>* futex_word() const;
+
+  std::atomic<uint64_t> completed_{0};
+  std::atomic<uint32_t> parked_{0};  // waiters in the list plus sleeping threads
+  std::atomic<uint32_t> sleepers_{0};
+  Mutex mutex_;
+  Waiter* waiters_ = nullptr;
+  std::atomic<uint64_t> lost_after_{0};
+  std::atomic<uint64_t> lost_until_{0};
+};
+
+// A point in some stream's order; null timeline: the beginning of time, always reached.
+struct Point {
+  Timeline* timeline = nullptr;
+  uint64_t value = 0;
+  bool reached() const { return !timeline || timeline->reached(value); }
+  bool lost() const { return timeline && timeline->lost(value); }
+};
+
+Timeline* acquire_timeline();
+// All its points must be reached.
+void release_timeline(Timeline* timeline);
+
+// Visits every timeline ever made; for the fork handler only.
+void for_each_timeline(void (*visit)(Timeline&));
+
+}  // namespace infinirt

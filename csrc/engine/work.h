@@ -1,0 +1,111 @@
+// What a stream or a graph node does: a small tagged value that can be copied, executed and described.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/timeline.h"
+#include "infinirt.h"
+
+namespace infinirt {
+
+struct Event;
+struct Kernel;
+struct Stream;
+class GraphRun;
+
+enum class WorkType : uint8_t {
+  Nothing,   // a place in the order, no more
+  Copy,      // 1D to 3D
+  Fill,      // 1D to 3D
+  Host,      // a host function
+  Callback,  // infinirtStreamAddCallback: also called after an error, with it
+  Kernel,
+  Record,    // stamps an event's time
+  Wait,      // parks until a point is reached
+  WaitShared,  // waits for an event of another process
+  RecordShared,  // publishes an event to other processes
+  Graph,     // runs an executable graph
+};
+
+// Rows of `width` bytes, `height` rows per slice, `depth` slices. 1D: height = depth = 1, pitches unused.
+struct CopyWork {
+  void* dst;
+  const void* src;
+  size_t dst_pitch, src_pitch;  // bytes from row to row
+  size_t dst_slice, src_slice;  // bytes from slice to slice
+  size_t width, height, depth;
+  void* staging;                // owned copy of the source that goes when the work has run; null usually
+  int16_t dst_device, src_device;  // -1: host memory
+};
+
+struct FillWork {
+  void* dst;
+  size_t pitch, slice;
+  size_t width, height, depth;  // width in bytes
+  uint32_t value;
+  uint8_t element_size;         // 1, 2 or 4
+  int16_t device;               // -1: host memory
+};
+
+struct HostWork {
+  void (*fn)(void*);
+  void* data;
+  void (*destroy)(void*);  // called once, after fn or instead of it; may be null
+};
+
+struct CallbackWork {
+  infinirtStreamCallback_t fn;
+  infinirtStream_t stream;
+  void* data;
+};
+
+struct KernelWork {
+  const Kernel* kernel;
+  void* args;              // owned: one block with the parameters at the kernel's offsets
+  unsigned grid[3], block[3];
+  uint32_t shared_bytes;
+  bool cooperative;        // all blocks run at the same time, each on a thread of its own
+};
+
+struct RecordWork {
+  Event* event;
+  uint64_t serial;  // stamps only if the event has not been recorded again since
+};
+
+struct SharedWork {
+  void* page;      // the event's shared page (ipc)
+  uint64_t value;
+};
+
+struct GraphWork {
+  GraphRun* run;   // owned by the launch
+};
+
+struct Work {
+  WorkType type = WorkType::Nothing;
+  union {
+    CopyWork copy;
+    FillWork fill;
+    HostWork host;
+    CallbackWork callback;
+    KernelWork kernel;
+    RecordWork record;
+    Point wait;
+    SharedWork shared;
+    GraphWork graph;
+  };
+  Work() {}
+};
+
+// Gives back what the work owns (staged data, kernel arguments, a host function's data). Called exactly once per work
+// that was accepted, after it has run or instead of it.
+void dispose_work(Work& work);
+
+struct Op {
+  Op* next = nullptr;
+  uint64_t value = 0;  // what the stream's timeline reaches when this is done
+  Work work;
+};
+
+}  // namespace infinirt

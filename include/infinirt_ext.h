@@ -1,0 +1,126 @@
+/* infinirt_ext.h: what InfiniRT offers beyond the CUDA Runtime API. Every name begins with infinirtX.
+ *
+ * Unless stated otherwise a function returns infinirtSuccess or a CUDA error code, sets the thread's last error on
+ * failure, and may be called from any thread.
+ */
+#ifndef INFINIRT_EXT_H
+#define INFINIRT_EXT_H
+
+#include "infinirt.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Device types -------------------------------------------------------------------------------------------------
+ * Every thread has a current device type ("cpu", "nvidia", ...). Devices are numbered within their type. A thread that
+ * has chosen none gets the type INFINIRT_DEVICE names, else the first accelerator that has a device, else the CPU. */
+
+/* Makes `type` the calling thread's device type. InvalidDevice when there is no such type. The current device of the
+ * type is the one the thread used last, 0 at first. */
+INFINIRT_API infinirtError_t infinirtXSetDeviceType(const char* type);
+
+/* The calling thread's device type; the string lives as long as the process. */
+INFINIRT_API infinirtError_t infinirtXGetDeviceType(const char** type);
+
+/* How many device types there are, and the name of one; names live as long as the process. Types without a usable device
+ * are listed too: infinirtXGetDeviceTypeInfo says why. */
+INFINIRT_API infinirtError_t infinirtXGetDeviceTypeCount(int* count);
+
+typedef struct infinirtXDeviceTypeInfo {
+  const char* name;    /* device type */
+  const char* origin;  /* where the backend comes from: "built in", a library's path, ... */
+  const char* problem; /* why there is no device; "" when there is one */
+  int deviceCount;
+  int isAccelerator;
+} infinirtXDeviceTypeInfo;
+
+INFINIRT_API infinirtError_t infinirtXGetDeviceTypeInfo(infinirtXDeviceTypeInfo* info, int index);
+
+/* ---- Errors ------------------------------------------------------------------------------------------------------- */
+
+/* The whole message of the calling thread's last error: which call, which argument, what it was, what to do. "" when the
+ * last error is infinirtSuccess. Valid until the thread's next failing call. Does not reset the error. */
+INFINIRT_API const char* infinirtXGetLastErrorMessage(void);
+
+/* ---- Capabilities ------------------------------------------------------------------------------------------------- */
+
+typedef enum infinirtXSupport {
+  infinirtXSupportNone = 0,     /* returns infinirtErrorNotSupported */
+  infinirtXSupportEmulated = 1, /* done by the runtime on top of what the backend has */
+  infinirtXSupportNative = 2    /* done by the backend itself */
+} infinirtXSupport;
+
+/* How a device type implements a function, named as in the header ("infinirtMemcpyAsync"). InvalidValue for a name that
+ * is not in the API, InvalidDevice for an unknown type. */
+INFINIRT_API infinirtError_t infinirtXGetSupport(enum infinirtXSupport* support, const char* type,
+                                                 const char* function);
+
+/* ---- Kernels on the CPU -------------------------------------------------------------------------------------------
+ * A CPU kernel is a C function that is called once per block of the grid, blocks in parallel and in any order. It finds
+ * its arguments as CUDA passes them: args[i] points at a copy of the i-th argument, made at launch. */
+
+typedef struct infinirtXBlock {
+  dim3 gridDim;
+  dim3 blockDim;
+  dim3 blockIdx;
+  void* sharedMem;       /* sharedMemBytes bytes, private to the block, uninitialised; null when 0 */
+  size_t sharedMemBytes;
+} infinirtXBlock;
+
+/* Anything but infinirtSuccess is an asynchronous error of the device: sticky codes stay until infinirtDeviceReset, others
+ * are returned by the next synchronising call. */
+typedef infinirtError_t (*infinirtXKernelFn)(const infinirtXBlock* block, void** args);
+
+typedef struct infinirtXKernelInfo {
+  const char* name;
+  infinirtXKernelFn function;
+  const size_t* paramSizes;    /* in bytes; each parameter is aligned to its size, at most 16 */
+  size_t paramCount;
+  int maxThreadsPerBlock;      /* 0: the device's own limit */
+} infinirtXKernelInfo;
+
+/* After registration `function` itself may be given to infinirtLaunchKernel and wherever a kernel is expected. Registering
+ * the same function again with the same parameters is no error; with others it is InvalidValue. */
+INFINIRT_API infinirtError_t infinirtXRegisterKernel(const infinirtXKernelInfo* kernel);
+
+/* A shared object that infinirtLibraryLoadFromFile (or, as bytes, infinirtLibraryLoadData) can load exports this symbol: a
+ * table of kernels that ends with an entry whose name is null. */
+#define INFINIRTX_KERNEL_TABLE_SYMBOL "infinirtXKernelTable"
+
+/* ---- Host functions with an owner --------------------------------------------------------------------------------- */
+
+/* As infinirtLaunchHostFunc; `destroy` is called exactly once with `userData`, after `fn` or instead of it: when this call
+ * fails, when the device fails before `fn` ran, when the last graph that recorded it goes. In a capture the graph takes
+ * ownership. Like `fn`, `destroy` may not call the API. It may be null. */
+INFINIRT_API infinirtError_t infinirtXLaunchHostFunc(infinirtStream_t stream, infinirtHostFn_t fn, void* userData,
+                                                     infinirtHostFn_t destroy);
+
+/* ---- Testing aids (CPU device) ------------------------------------------------------------------------------------ */
+
+/* Limits the memory of a device: allocations beyond `bytes` fail as out of memory. 0 takes the limit away. The initial
+ * limit is INFINIRT_CPU_MEMORY_LIMIT. */
+INFINIRT_API infinirtError_t infinirtXSetMemoryLimit(int device, size_t bytes);
+
+/* Where the host can reach device memory: the pointer itself on the CPU device, its host-accessible alias with isolated
+ * memory. NotSupported where there is no such address, InvalidValue for memory that is not of this runtime. */
+INFINIRT_API infinirtError_t infinirtXGetHostAddress(void** hostPointer, const void* devicePointer);
+
+/* Starts the random schedule's generator anew, so that one process can try many seeds. InvalidValue unless the process runs
+ * with INFINIRT_CPU_SCHEDULE=random. The same seed repeats the same schedule while API calls come in the same order. */
+INFINIRT_API infinirtError_t infinirtXSeedSchedule(unsigned long long seed);
+
+/* Waits until all work of the engine-run devices is finished, at most `milliseconds`; NotReady when work is left. */
+INFINIRT_API infinirtError_t infinirtXDrain(unsigned int milliseconds);
+
+/* ---- The function table -------------------------------------------------------------------------------------------
+ * For libraries that must not import the aligned names (two generations of this API share names). */
+
+/* The address of the public function `name`, or null. Covers infinirt.h and this header. */
+INFINIRT_API void* infinirtXGetProcAddress(const char* name);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* INFINIRT_EXT_H */

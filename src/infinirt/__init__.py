@@ -1,0 +1,190 @@
+"""One runtime for every accelerator: devices, streams, events, memory and graphs, with CUDA's semantics on the CPU too.
+
+>>> import infinirt
+>>> device = infinirt.Device("cpu")
+>>> with device.create_stream() as stream:
+...     buffer = device.allocate(8, stream=stream)
+...     buffer.fill(42, stream=stream)
+...     stream.sync()
+>>> bytes(buffer)
+b'********'
+
+The flat API, one function per C function, is `infinirt.runtime`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+
+from . import _core
+from ._capture import Capture, GraphBuilder, capture
+from .adaptors import (
+    CachingResource,
+    FailingResource,
+    LimitingResource,
+    PinnedPool,
+    ResourceAdaptor,
+    TrackingResource,
+)
+from .buffer import Buffer, from_dlpack
+from .device import Device, DeviceProperties, DeviceTypeInfo, device_types, devices
+from .errors import (
+    CaptureError,
+    GraphUpdateError,
+    InfiniRTError,
+    InvalidDeviceError,
+    InvalidHandleError,
+    InvalidValueError,
+    NoDeviceError,
+    NotPermittedError,
+    NotReadyError,
+    NotSupportedError,
+    OutOfMemoryError,
+    StickyError,
+)
+from .event import Event, EventOptions
+from .graph import Graph, GraphCompleteOptions, GraphExec, GraphNode
+from .launch import Kernel, LaunchConfig, launch
+from .memory import (
+    DirectResource,
+    ManagedResource,
+    MemoryPool,
+    MemoryPoolAttributes,
+    MemoryPoolOptions,
+    MemoryResource,
+    PinnedResource,
+)
+from .stream import LEGACY_DEFAULT_STREAM, PER_THREAD_DEFAULT_STREAM, Stream, StreamOptions
+
+TYPE_CHECKING = False  # as type checkers know it; importing `typing` would cost more than this package
+if TYPE_CHECKING:
+    from ._protocols import IsStreamType
+    from ._version import __version__
+
+__all__ = [
+    "LEGACY_DEFAULT_STREAM",
+    "PER_THREAD_DEFAULT_STREAM",
+    "Buffer",
+    "CachingResource",
+    "Capture",
+    "CaptureError",
+    "Device",
+    "DeviceProperties",
+    "DeviceTypeInfo",
+    "DirectResource",
+    "Event",
+    "EventOptions",
+    "FailingResource",
+    "Graph",
+    "GraphBuilder",
+    "GraphCompleteOptions",
+    "GraphExec",
+    "GraphNode",
+    "GraphUpdateError",
+    "InfiniRTError",
+    "InvalidDeviceError",
+    "InvalidHandleError",
+    "InvalidValueError",
+    "IsStreamType",
+    "Kernel",
+    "LaunchConfig",
+    "LimitingResource",
+    "ManagedResource",
+    "MemoryPool",
+    "MemoryPoolAttributes",
+    "MemoryPoolOptions",
+    "MemoryResource",
+    "NoDeviceError",
+    "NotPermittedError",
+    "NotReadyError",
+    "NotSupportedError",
+    "OutOfMemoryError",
+    "PinnedPool",
+    "PinnedResource",
+    "ResourceAdaptor",
+    "StickyError",
+    "Stream",
+    "StreamOptions",
+    "TrackingResource",
+    "__version__",
+    "capture",
+    "current_device",
+    "device_types",
+    "devices",
+    "from_dlpack",
+    "launch",
+    "per_thread_default_stream",
+    "support",
+    "synchronize",
+]
+
+# Names that load on first use, and the module that has them.
+_LATER = {"IsStreamType": "_protocols", "__version__": "_version"}
+
+
+def __getattr__(name: str) -> object:
+    import importlib
+
+    if name in _LATER:
+        value = getattr(importlib.import_module(f"{__name__}.{_LATER[name]}"), name)
+        globals()[name] = value
+        return value
+    if name in ("runtime", "v0", "tools"):
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})
+
+
+def current_device() -> Device:
+    """The calling thread's current device; the same as `Device()`.
+
+    >>> import infinirt
+    >>> infinirt.current_device() is infinirt.Device()
+    True
+    """
+    return _core.current_device()
+
+
+def synchronize(device: Device | str | int | None = None) -> None:
+    """Waits until all work of a device, by default the current one, is done.
+
+    >>> import infinirt
+    >>> infinirt.synchronize("cpu")
+    """
+    Device(device).sync()
+
+
+def per_thread_default_stream(enabled: bool = True) -> bool:
+    """Makes every thread's default stream its own instead of one for all; returns how it was before.
+
+    The environment variable INFINIRT_PYTHON_PER_THREAD_DEFAULT_STREAM=1 does so from the start.
+
+    >>> import infinirt
+    >>> before = infinirt.per_thread_default_stream(True)
+    >>> infinirt.Device("cpu").default_stream
+    <Stream per-thread default of cpu:0>
+    >>> infinirt.per_thread_default_stream(before)
+    True
+    """
+    return _core.use_per_thread_default(enabled)
+
+
+def support(function: str, type: str | None = None) -> str:
+    """How a device type implements a function of the C API: "native", "emulated" or "none".
+
+    >>> import infinirt
+    >>> infinirt.support("infinirtMemcpyAsync", "cpu")
+    'native'
+    """
+    return ("none", "emulated", "native")[_core.support(Device().type if type is None else type, function)]
+
+
+if os.environ.get("INFINIRT_PYTHON_PER_THREAD_DEFAULT_STREAM") == "1":
+    per_thread_default_stream(True)
+
+# After this no thread of the runtime enters the interpreter any more.
+atexit.register(_core.shut_down)

@@ -1,0 +1,125 @@
+"""The public functions: find the backend, call its table entry, remember a failure."""
+
+from __future__ import annotations
+
+from ..functions import FUNCTIONS
+from ..model import STREAM_TYPE, Function, RouteStep
+from .text import GENERATED, call_layout
+
+_TOP = f"""\
+// {GENERATED}
+#include "core/dispatch.h"
+
+namespace infinirt {{
+
+namespace {{
+
+// A copy belongs to whoever owns its target, else its source: host memory that nobody registered has no owner.
+inline const Backend* route_pointers(ThreadState& ts, const void* first, const void* second) {{
+  const Backend* owner = registry_owner(first);
+  if (!owner) owner = registry_owner(second);
+  return owner ? owner : route_current(ts);
+}}
+
+inline infinirtStream_t per_thread_if_default(infinirtStream_t stream) {{
+  return stream ? stream : infinirtStreamPerThread;
+}}
+
+}}  // namespace
+"""
+
+
+def _guarded(path: str) -> str:
+    """A path through a struct pointer as an expression that yields null where the pointer is null."""
+    base, arrow, _ = path.partition("->")
+    return f"({base} ? {path} : nullptr)" if arrow else path
+
+
+def _route(step: RouteStep) -> str:
+    args = "".join(f", {_guarded(arg)}" for arg in step.args)
+    return f"route_{step.kind}(ts{args})"
+
+
+def _find_backend(item: Function) -> str:
+    first, *rest = item.route.steps
+    if not rest:
+        return _route(first)
+    stream = _guarded(first.args[0])
+    return f"reinterpret_cast<uintptr_t>({stream}) > 2 ? {_route(first)} : {_route(rest[0])}"
+
+
+def _arguments(item: Function) -> str:
+    return ", ".join(p.name for p in item.params)
+
+
+def _definition(item: Function, suffix: str = "") -> str:
+    head = f'extern "C" INFINIRT_EXPORT {item.returns} {item.name}{suffix}'
+    return call_layout(head, [p.declaration for p in item.params] or ["void"], " {")
+
+
+def _stub(item: Function) -> str:
+    number = f"FunctionId::{item.short}"
+    return f"""\
+{_definition(item)}
+  ThreadState& ts = thread_state();
+  if (INFINIRT_UNLIKELY(ts.call_barrier | call_hooks())) {{
+    if (const infinirtError_t barred = enter_slow(ts, {number})) return barred;
+  }}
+  const Backend* backend = {_find_backend(item)};
+  if (INFINIRT_UNLIKELY(!backend)) return finish_error(ts, {number}, routing_failed(ts));
+  const infinirtError_t error = backend->table.{item.short}({_arguments(item)});
+  return INFINIRT_LIKELY(error == infinirtSuccess) ? error : finish_error(ts, {number}, error);
+}}
+"""
+
+
+def _alias(item: Function) -> str:
+    return f"{_definition(item)}\n  return {item.alias_of}({_arguments(item)});\n}}\n"
+
+
+def _per_thread(item: Function) -> str:
+    """The `_ptsz` or `_ptds` form: the plain function, with the default stream replaced where this one carries it."""
+    head = _definition(item, item.per_thread_suffix)
+    by_type = {p.ctype: p.name for p in item.params}
+    if item.ptds:
+        body = f"  PerThreadDefaultScope scope(thread_state());\n  return {item.name}({_arguments(item)});"
+    elif item.stream_params:
+        args = ", ".join(
+            f"per_thread_if_default({p.name})" if p.ctype == STREAM_TYPE else p.name for p in item.params
+        )
+        body = f"  return {item.name}({args});"
+    elif (config := by_type.get("const infinirtLaunchConfig_t*")) is not None:
+        args = ", ".join("&changed" if p.name == config else p.name for p in item.params)
+        body = f"""\
+  if (!{config} || {config}->stream) return {item.name}({_arguments(item)});
+  infinirtLaunchConfig_t changed = *{config};
+  changed.stream = infinirtStreamPerThread;
+  return {item.name}({args});"""
+    elif (params := by_type.get("infinirtGraphInstantiateParams*")) is not None:
+        args = ", ".join("&changed" if p.name == params else p.name for p in item.params)
+        body = f"""\
+  if (!{params} || {params}->uploadStream) return {item.name}({_arguments(item)});
+  infinirtGraphInstantiateParams changed = *{params};
+  changed.uploadStream = infinirtStreamPerThread;
+  const infinirtError_t error = {item.name}({args});
+  changed.uploadStream = nullptr;
+  *{params} = changed;
+  return error;"""
+    elif "EntryPoint" in item.name:
+        body = f"""\
+  if (flags == infinirtEnableDefault) flags = infinirtEnablePerThreadDefaultStream;
+  return {item.name}({_arguments(item)});"""
+    else:
+        raise ValueError(f"{item.name} is marked ptsz but carries no stream")
+    return f"{head}\n{body}\n}}\n"
+
+
+def render() -> str:
+    parts = [_TOP]
+    for item in FUNCTIONS:
+        if item.route.is_core:
+            continue
+        parts.append(_alias(item) if item.alias_of else _stub(item))
+    parts += [_per_thread(item) for item in FUNCTIONS if item.per_thread_suffix]
+    parts.append("}  // namespace infinirt\n")
+    return "\n".join(parts)

@@ -1,0 +1,121 @@
+"""C++ of the module's functions."""
+
+from __future__ import annotations
+
+from ..emit.text import c_string
+from .by_hand import BY_HAND
+from .model import ByHand, Shape
+from .shapes import PER_THREAD_SUFFIX, SHAPES
+
+# Called by the extension's own machinery.
+_ALWAYS = ("infinirtXGetDeviceType", "infinirtXDrain", "infinirtGetLastError", "infinirtXGetProcAddress")
+
+
+def render_api() -> str:
+    names: set[str] = set(_ALWAYS)
+    for shape in SHAPES:
+        names.add(shape.c_name)
+        names |= {n for n in (shape.query, shape.older and shape.older.c_name) if n}
+    for entry in BY_HAND:
+        names |= set(entry.uses)
+    lines = (f'INFINIRT_FLAT_API({n}, "{PER_THREAD_SUFFIX.get(n, "")}")\n' for n in sorted(names))
+    return "".join(lines)
+
+
+def _signature(name: str, parameters: list[str], required: int) -> str:
+    listed = ", ".join(c_string(p) for p in parameters)
+    return (
+        f"inline constexpr const char* names_{name}[] = {{{listed or 'nullptr'}}};\n"
+        f"inline constexpr Signature signature_{name}{{{c_string(name.removesuffix('__older'))}, names_{name}, "
+        f"{len(parameters)}, {required}}};\n"
+    )
+
+
+def render_by_hand() -> str:
+    return "".join(
+        _signature(b.name, [n for n, _ in b.parameters], b.required) + f"INFINIRT_FLAT_BY_HAND(py_{b.name})\n"
+        for b in BY_HAND
+    )
+
+
+def _call(shape: Shape) -> str:
+    arguments = ", ".join(shape.c_arguments)
+    call = f"[&] {{ return api.{shape.c_name}({arguments}); }}"
+    if shape.gil == "core":
+        return f"api.{shape.c_name}({arguments})"
+    if shape.query is not None:
+        return f"query_first([&] {{ return api.{shape.query}({arguments}); }}, {call})"
+    return f"{'quick' if shape.gil == 'keep' else 'blocking'}_call({call})"
+
+
+def _function(shape: Shape) -> str:
+    out = []
+    total = len(shape.inputs)
+    if shape.older is not None:
+        out.append(_function(shape.older))
+    if total:
+        out.append(_signature(shape.name, [i.name for i in shape.inputs], total))
+        out.append(
+            f"PyObject* py_{shape.name}(PyObject*, PyObject* const* args, Py_ssize_t given, PyObject* keyword_names) {{\n"
+        )
+        if shape.older is not None:
+            out.append(
+                f"  if (argument_count(given, keyword_names) == {len(shape.older.inputs)}) "
+                f"return py_{shape.older.name}(nullptr, args, given, keyword_names);\n"
+            )
+        out.append(f"  INFINIRT_BIND(signature_{shape.name}, {total})\n")
+    else:
+        out.append(f"PyObject* py_{shape.name}(PyObject*, PyObject*) {{\n")
+    for i, arg in enumerate(shape.inputs):
+        convert = arg.convert.format(var=arg.var, slot=f"args[{i}]", what=c_string(arg.name))
+        out.append(f"  {arg.declare.format(var=arg.var)}\n  if (!{convert}) return nullptr;\n")
+    for arg in shape.inputs:
+        if arg.count is not None:
+            given = f"{arg.var}.size() != 0 && " if arg.may_be_absent else ""
+            check = f"!{arg.var}.has(in_{arg.count}, {c_string(arg.name)})"
+            out.append(f"  if ({given}{check}) return nullptr;\n")
+    for result in shape.outputs:
+        out.append(f"  {result.declare.format(var=result.var)}\n")
+    if shape.returns_text:
+        convert = {"bytes": "from_bytes", "str": "from_text"}[shape.returns_text]
+        out.append(f"  return success({convert}({_call(shape)}));\n}}\n\n")
+        return "".join(out)
+    out.append(f"  const infinirtError_t error = {_call(shape)};\n")
+    if shape.outputs:
+        made = ", ".join(r.make.format(var=r.var) for r in shape.outputs)
+        out.append(f"  if (error != infinirtSuccess) return failure(error, {len(shape.outputs)});\n")
+        out.append(f"  return success({made});\n}}\n\n")
+    else:
+        out.append("  return status(error);\n}\n\n")
+    return "".join(out)
+
+
+def _doc(name: str, parameters: str, doc: str) -> str:
+    return c_string(f"{name}({parameters})\n--\n\n{doc}").replace("\n", "\\n")
+
+
+def _method(name: str, flags: str, doc: str) -> str:
+    function = f"reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_{name}))"
+    return f"    {{{c_string(name)}, {function}, {flags}, {doc}}},\n"
+
+
+def _by_hand_parameters(entry: ByHand) -> str:
+    parts = []
+    for name, annotation in entry.parameters:
+        _, equals, default = annotation.partition("=")
+        parts.append(f"{name}={default.strip()}" if equals else name)
+    return ", ".join(parts)
+
+
+def render_functions() -> str:
+    out = [_function(s) for s in SHAPES]
+    out.append("PyMethodDef methods[] = {\n")
+    for shape in SHAPES:
+        flags = "METH_FASTCALL | METH_KEYWORDS" if shape.inputs else "METH_NOARGS"
+        parameters = ", ".join(i.name for i in shape.inputs)
+        out.append(_method(shape.name, flags, _doc(shape.name, parameters, shape.doc)))
+    for entry in BY_HAND:
+        doc = _doc(entry.name, _by_hand_parameters(entry), entry.doc)
+        out.append(_method(entry.name, "METH_FASTCALL | METH_KEYWORDS", doc))
+    out.append("    {nullptr, nullptr, 0, nullptr},\n};\n")
+    return "".join(out)

@@ -1,0 +1,73 @@
+"""The functions of infinirt_ext.h, in the words of the specification, for those whose Python shape follows from them."""
+
+from __future__ import annotations
+
+from ..model import Enum, Function, enum, function, in_group
+
+SUPPORT: Enum = enum(
+    "infinirtXSupport",
+    "How a device type implements a function.",
+    "infinirtXSupport",
+    infinirtXSupportNone=0,
+    infinirtXSupportEmulated=1,
+    infinirtXSupportNative=2,
+)
+
+FUNCTIONS: tuple[Function, ...] = in_group(
+    "extension",
+    function(
+        "infinirtXSetDeviceType",
+        "const char* type",
+        route="core",
+        doc='Makes `type` ("cpu", ...) the calling thread\'s device type.',
+    ),
+    function(
+        "infinirtXGetDeviceType",
+        "const char** type",
+        route="core",
+        doc="The calling thread's device type.",
+    ),
+    function(
+        "infinirtXGetDeviceTypeCount",
+        "int* count",
+        route="core",
+        doc="How many device types there are, those without a usable device included.",
+    ),
+    function(
+        "infinirtXGetLastErrorMessage",
+        "",
+        route="core",
+        doc="The whole message of the calling thread's last error; empty if the last error is success.",
+        returns="const char*",
+    ),
+    function(
+        "infinirtXGetSupport",
+        "infinirtXSupport* support, const char* type, const char* function",
+        route="current",
+        doc="How a device type implements a function, named as in the header.",
+    ),
+    function(
+        "infinirtXSetMemoryLimit",
+        "int device, size_t bytes",
+        route="current",
+        doc="Limits the memory of a CPU device; 0 takes the limit away.",
+    ),
+    function(
+        "infinirtXGetHostAddress",
+        "void** hostPointer, const void* devicePointer",
+        route="current",
+        doc="Where the host can reach device memory.",
+    ),
+    function(
+        "infinirtXSeedSchedule",
+        "unsigned long long seed",
+        route="current",
+        doc="Starts the generator of the random schedule anew.",
+    ),
+    function(
+        "infinirtXDrain",
+        "unsigned int milliseconds",
+        route="core",
+        doc="Waits until all work of the devices that the runtime itself runs is finished, at most so long.",
+    ),
+)

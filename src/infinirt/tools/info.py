@@ -1,0 +1,97 @@
+"""`infinirt info`: what is here, and why something is not."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from typing import Any
+
+import infinirt
+from infinirt.__main__ import installed_root
+
+ENVIRONMENT = (
+    "INFINIRT_DEVICE",
+    "INFINIRT_VISIBLE_DEVICES",
+    "INFINIRT_CPU_DEVICES",
+    "INFINIRT_CPU_SCHEDULE",
+    "INFINIRT_CPU_MEMORY",
+    "INFINIRT_CPU_MEMORY_LIMIT",
+    "INFINIRT_CPU_THREADS",
+    "INFINIRT_LOG",
+)
+
+
+def collect() -> dict[str, Any]:
+    """Everything `infinirt info` shows, as plain data."""
+    try:
+        default = str(infinirt.Device())
+    except infinirt.InfiniRTError as error:
+        default = f"none: {error}"
+    return {
+        "version": infinirt.__version__,
+        "api": "CUDA Runtime API 12.9",
+        "python": platform.python_version(),
+        "installed": str(installed_root()),
+        "default": default,
+        "device_types": [
+            {
+                "type": entry.name,
+                "origin": entry.origin,
+                "problem": entry.problem,
+                "devices": [describe(device) for device in infinirt.devices(entry.name)]
+                if entry.count
+                else [],
+            }
+            for entry in infinirt.device_types()
+        ],
+        "environment": {name: os.environ[name] for name in ENVIRONMENT if name in os.environ},
+    }
+
+
+def describe(device: infinirt.Device) -> dict[str, Any]:
+    free, total = device.memory_info()
+    return {
+        "device": str(device),
+        "name": device.name,
+        "memory_free": free,
+        "memory_total": total,
+        "multiprocessors": device.properties.multiprocessor_count,
+    }
+
+
+def size(count: int) -> str:
+    return f"{count / 2**30:.1f} GiB" if count >= 2**30 else f"{count / 2**20:.0f} MiB"
+
+
+def run(as_json: bool) -> None:
+    data = collect()
+    if as_json:
+        print(json.dumps(data, indent=2))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    console.print(f"InfiniRT {data['version']}  ({data['api']}, Python {data['python']})")
+    console.print(f"installed in {data['installed']}\n", highlight=False)
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for column in ("device", "name", "memory free / total", "workers", ""):
+        table.add_column(column)
+    for entry in data["device_types"]:
+        for device in entry["devices"]:
+            table.add_row(
+                device["device"],
+                device["name"],
+                f"{size(device['memory_free'])} / {size(device['memory_total'])}",
+                str(device["multiprocessors"]),
+                "default" if device["device"] == data["default"] else "",
+            )
+    console.print(table)
+    for entry in data["device_types"]:
+        status = f"[yellow]no device:[/] {entry['problem']}" if not entry["devices"] else "ok"
+        console.print(f"backend  {entry['type']} ({entry['origin']}): {status}", highlight=False)
+        if entry["devices"] and entry["problem"]:
+            console.print(f"         [yellow]note:[/] {entry['problem']}", highlight=False)
+    for name, value in data["environment"].items():
+        console.print(f"set      {name}={value}", highlight=False)

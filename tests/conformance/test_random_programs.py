@@ -1,0 +1,54 @@
+"""Random race-free programs equal the sequential model, whatever the schedule, the memory and the backend."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MAIN = Path(__file__).with_name("random_programs_main.py")
+SETTINGS = {
+    "async": {"INFINIRT_CPU_SCHEDULE": "async"},
+    "inline": {"INFINIRT_CPU_SCHEDULE": "inline"},
+    "random": {"INFINIRT_CPU_SCHEDULE": "random:1"},
+    "random-isolated": {"INFINIRT_CPU_SCHEDULE": "random:1", "INFINIRT_CPU_MEMORY": "isolated"},
+    "async-isolated": {"INFINIRT_CPU_MEMORY": "isolated"},
+    "async-guarded": {"INFINIRT_CPU_MEMORY": "guarded"},
+    "random-min": {
+        "INFINIRT_CPU_SCHEDULE": "random:1",
+        "INFINIRT_CPU_MIN": "1",
+        "INFINIRT_DEVICE": "cpu-min",
+    },
+    "async-min": {"INFINIRT_CPU_MIN": "1", "INFINIRT_DEVICE": "cpu-min"},
+}
+
+
+def run(mode: str, count: int, setting: dict[str, str]) -> str:
+    environment = {**os.environ, "INFINIRT_DEVICE": "cpu", "INFINIRT_CPU_DEVICES": "2", **setting}
+    done = subprocess.run(
+        [sys.executable, str(MAIN), mode, str(count)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=1800,
+    )
+    assert done.returncode == 0, f"{setting}\n{done.stdout[-4000:]}\n{done.stderr[-8000:]}"
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_programs_equal_the_sequential_model(name: str) -> None:
+    assert "100 programs equal the model" in run("equal", 100, SETTINGS[name])
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", ["async", "random", "random-isolated", "random-min"])
+def test_a_thousand_programs_equal_the_sequential_model(name: str) -> None:
+    assert "1000 programs equal the model" in run("equal", 1000, SETTINGS[name])
+
+
+def test_a_missing_synchronisation_is_exposed_and_the_seed_repeats_it() -> None:
+    assert "exposed by schedule seed" in run("planted", 100, SETTINGS["random"])

@@ -1,0 +1,115 @@
+"""Options and markers of the whole suite.
+
+- `peer(*names)`: the test needs another project: a distribution, an importable module or a program. Without it the test
+  skips and the summary names what was absent; with `--require-peers` it fails.
+- `gpu`: needs an NVIDIA GPU; with `--require-gpu` its absence is a failure.
+- `soak`: long counts, left out unless asked for with `-m soak`.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+from installed import program
+
+# How long an example takes says nothing about whether it is right, least of all on a shared machine.
+hypothesis.settings.register_profile("infinirt", deadline=None, print_blob=True)
+hypothesis.settings.load_profile("infinirt")
+
+CPP_VARIANTS = ("release", "thread", "address")
+_absent_peers = pytest.StashKey[Counter[str]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("infinirt")
+    group.addoption("--require-peers", action="store_true", help="a missing peer fails instead of skipping")
+    group.addoption("--require-gpu", action="store_true", help="a missing GPU fails instead of skipping")
+    group.addoption(
+        "--cpp-variants",
+        default="release",
+        help=f"builds in which the C++ tests run, of {','.join(CPP_VARIANTS)} (default: release)",
+    )
+    group.addoption(
+        "--cpp-build-root",
+        default=os.environ.get("INFINIRT_CPP_BUILD_ROOT", "build/cpp"),
+        help="where the C++ tests are built (default: build/cpp, or INFINIRT_CPP_BUILD_ROOT)",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "peer(*names): needs these distributions, modules or programs")
+    config.addinivalue_line("markers", "gpu: needs an NVIDIA GPU")
+    config.addinivalue_line("markers", "soak: long counts, only with -m soak")
+    # pytest-timeout's own marker, known also where that plugin is not installed.
+    config.addinivalue_line("markers", "timeout(seconds): limit of one test, kept by pytest-timeout")
+    config.stash[_absent_peers] = Counter()
+    unknown = set(cpp_variants(config)) - set(CPP_VARIANTS)
+    if unknown:
+        raise pytest.UsageError(
+            f"--cpp-variants: {', '.join(sorted(unknown))} is none of {', '.join(CPP_VARIANTS)}"
+        )
+
+
+def cpp_variants(config: pytest.Config) -> list[str]:
+    return [name for name in config.getoption("--cpp-variants").split(",") if name]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "cpp_variant" in metafunc.fixturenames:
+        metafunc.parametrize("cpp_variant", cpp_variants(metafunc.config))
+
+
+@cache
+def has_peer(name: str) -> bool:
+    """Whether a distribution, module or program of that name is there; `a|b` asks for either. Nothing is imported."""
+    if "|" in name:
+        return any(map(has_peer, name.split("|")))
+    try:
+        importlib.metadata.version(name)
+        return True
+    except importlib.metadata.PackageNotFoundError:
+        pass
+    try:
+        if importlib.util.find_spec(name) is not None:
+            return True
+    except (ModuleNotFoundError, ValueError):
+        pass
+    return program(name) is not None
+
+
+@cache
+def has_gpu() -> bool:
+    """Judged by the device files: asking the driver would load it into the process under test."""
+    return any(path.name[len("nvidia") :].isdigit() for path in Path("/dev").glob("nvidia[0-9]*"))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    names = [name for mark in item.iter_markers("peer") for name in mark.args]
+    absent = [name for name in names if not has_peer(name)]
+    if absent:
+        message = f"peer not installed: {', '.join(absent)}"
+        if item.config.getoption("--require-peers"):
+            pytest.fail(message, pytrace=False)
+        item.config.stash[_absent_peers].update(absent)
+        pytest.skip(message)
+    if item.get_closest_marker("gpu") is not None and not has_gpu():
+        if item.config.getoption("--require-gpu"):
+            pytest.fail("no NVIDIA GPU on this machine", pytrace=False)
+        pytest.skip("no NVIDIA GPU on this machine")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    absent = config.stash[_absent_peers]
+    if absent:
+        terminalreporter.section("peers that are not installed")
+        for name, count in sorted(absent.items()):
+            terminalreporter.line(f"{name}: {count} test{'s' if count > 1 else ''} skipped")
+        terminalreporter.line("`make test-full` installs them")

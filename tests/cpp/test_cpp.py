@@ -1,0 +1,96 @@
+"""Builds tests/cpp/*_test.cpp once per variant and runs each executable as one test; exit status 0 means passed."""
+
+from __future__ import annotations
+
+import functools
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from installed import program
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = sorted(path.stem for path in Path(__file__).parent.glob("*_test.cpp"))
+SANITIZER_ENVIRONMENT = {
+    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+    # The core leaks its singletons on purpose, so that nothing is destroyed under a running worker.
+    "ASAN_OPTIONS": "detect_leaks=0:detect_stack_use_after_return=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+}
+
+
+@functools.cache
+def build_outcome(root: Path, variant: str) -> tuple[Path | None, str]:
+    """The folder of the variant's executables, or None and the output of what failed. Built once in a session."""
+    cmake = program("cmake")
+    if cmake is None:
+        return None, "cmake is not installed: the C++ tests need it (pip install cmake ninja)"
+    folder = root / variant
+    configure = [
+        cmake,
+        f"-S{ROOT}",
+        f"-B{folder}",
+        "-DCMAKE_BUILD_TYPE=Release",
+        "-DINFINIRT_BUILD_TESTS=ON",
+        "-DINFINIRT_BUILD_PYTHON=OFF",
+        "-DINFINIRT_WERROR=ON",
+        f"-DINFINIRT_SANITIZE={'' if variant == 'release' else variant}",
+        f"-DPython_EXECUTABLE={sys.executable}",
+    ]
+    ninja = program("ninja")
+    if not (folder / "CMakeCache.txt").exists() and ninja is not None:
+        configure += ["-GNinja", f"-DCMAKE_MAKE_PROGRAM={ninja}"]
+    build = [cmake, "--build", str(folder), "--parallel", os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", "2")]
+    for command in (configure, build):
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode != 0:
+            return None, f"{' '.join(command)}\n{done.stdout[-20000:]}"
+    return folder / "tests", ""
+
+
+@functools.cache
+def fixed_addresses() -> list[str]:
+    """Prefix that turns address randomisation off where the system permits it.
+
+    The thread sanitizer of older compilers gives up when the kernel maps the program outside the ranges it knows.
+    """
+    prefix = ["setarch", platform.machine(), "-R"]
+    if shutil.which("setarch") is None:
+        return []
+    permitted = subprocess.run([*prefix, "true"], capture_output=True).returncode == 0
+    return prefix if permitted else []
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.timeout(1800)
+def test_program(name: str, cpp_variant: str, pytestconfig: pytest.Config) -> None:
+    root = (pytestconfig.rootpath / pytestconfig.getoption("--cpp-build-root")).resolve()
+    folder, output = build_outcome(root, cpp_variant)
+    if folder is None:
+        pytest.fail(f"the {cpp_variant} build failed\n{output}", pytrace=False)
+    prefix = fixed_addresses() if cpp_variant == "thread" else []
+    environment = {**SANITIZER_ENVIRONMENT, **os.environ}
+    try:
+        done = subprocess.run(
+            [*prefix, str(folder / name)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=600,
+            env=environment,
+        )
+    except subprocess.TimeoutExpired as expired:
+        said = (expired.output or b"").decode(errors="replace") if isinstance(expired.output, bytes) else ""
+        pytest.fail(
+            f"{name} ({cpp_variant}) still ran after {expired.timeout:.0f} s\n{said[-20000:]}", pytrace=False
+        )
+    if done.returncode != 0:
+        pytest.fail(
+            f"{name} ({cpp_variant}): exit status {done.returncode}\n{done.stdout[-20000:]}", pytrace=False
+        )

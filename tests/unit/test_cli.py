@@ -1,0 +1,63 @@
+"""The command line, as a user calls it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+
+def infinirt(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "infinirt", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "COLUMNS": "160", **environment},
+    )
+
+
+def test_info_lists_devices_and_backends() -> None:
+    done = infinirt("info", INFINIRT_CPU_DEVICES="2", INFINIRT_DEVICE="cpu:1")
+    assert done.returncode == 0, done.stderr
+    assert "cpu:0" in done.stdout
+    assert "cpu:1" in done.stdout
+    assert "backend  cpu (built in): ok" in done.stdout
+    assert "set      INFINIRT_CPU_DEVICES=2" in done.stdout
+
+
+def test_info_says_why_there_is_no_device() -> None:
+    done = infinirt("info", INFINIRT_CPU_DEVICES="many", INFINIRT_DEVICE="")
+    assert "no device" in done.stdout, done.stdout + done.stderr
+    assert "INFINIRT_CPU_DEVICES" in done.stdout
+
+
+def test_info_as_json() -> None:
+    data = json.loads(infinirt("info", "--json", INFINIRT_DEVICE="cpu").stdout)
+    assert data["default"] == "cpu:0"
+    assert data["device_types"][0]["devices"][0]["memory_total"] > 0
+
+
+def test_demo_reports_every_step_on_every_device() -> None:
+    done = infinirt("demo", "--json", INFINIRT_CPU_DEVICES="2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = json.loads(done.stdout)
+    assert [entry["device"] for entry in report if entry["device"].startswith("cpu:")] == ["cpu:0", "cpu:1"]
+    for entry in report:
+        assert [step["ok"] for step in entry["steps"]] == [True] * 5, entry
+        assert "1024" in entry["steps"][-1]["seen"]  # the error's message names the allocation's size
+
+
+def test_demo_in_isolated_memory_and_as_text() -> None:
+    done = infinirt("demo", "--device", "cpu:0", INFINIRT_CPU_MEMORY="isolated")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "capture and replay" in done.stdout
+    assert "WRONG" not in done.stdout
+
+
+def test_an_unknown_device_is_a_clear_error() -> None:
+    done = infinirt("demo", "--device", "abacus:0")
+    assert done.returncode != 0
+    assert "abacus" in done.stderr
+    assert "cpu" in done.stderr
