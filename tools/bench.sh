@@ -33,6 +33,8 @@ for source in benchmarks/cpp/*_bench.cpp; do
     name=$(basename "$source" .cpp)
     [ -f "$source" ] && run "$name" "$BUILD_DIR/benchmarks/$name"
 done
+# Benchmarks in Python compare with C executables of the same build.
+export INFINIRT_BENCH_DIR=$PWD/$BUILD_DIR/benchmarks
 for source in benchmarks/*_bench.py; do
     [ -f "$source" ] && run "$(basename "$source" .py)" "$PYTHON" "$source"
 done

@@ -56,6 +56,7 @@ part tests "${TEST_LIMIT:-420}" "$PYTHON" -m pytest -q -p no:cacheprovider -m "n
 for bench in "$BUILD_DIR"/benchmarks/*_bench; do
     [ -x "$bench" ] && part "$(basename "$bench")" "${BENCH_LIMIT:-120}" "$bench"
 done
+export INFINIRT_BENCH_DIR=$PWD/$BUILD_DIR/benchmarks
 for bench in benchmarks/*_bench.py; do
     [ -f "$bench" ] && part "$(basename "$bench" .py)" "${BENCH_LIMIT:-120}" "$PYTHON" "$bench"
 done

@@ -154,7 +154,12 @@ infinirtError_t GraphLaunch(infinirtGraphExec_t graphExec, infinirtStream_t stre
   Stream* s;
   if (auto error = find_stream(exec, stream, &s)) return error;
   if (s->capture.load(std::memory_order_acquire)) return capture_launch(exec, graphExec, *s);
-  return launch_graph(exec, graphExec, *s);
+  infinirtError_t error = launch_graph(exec, graphExec, *s);
+  if (error == infinirtSuccess && launch_blocking()) {
+    wait_for(s->tail());
+    error = take_async_error(*s->device);
+  }
+  return error;
 }
 
 infinirtError_t GraphExecDestroy(infinirtGraphExec_t graphExec) {

@@ -66,7 +66,7 @@ void parallel_for(int64_t count, int64_t grain, void (*body)(int64_t, int64_t, v
   for (int i = 0; i < helpers; ++i) schedule(new Helper(job));
   job->work();
   for (int spin = 0; job->all_done.load(std::memory_order_acquire) == 0; ++spin) {
-    if (spin < 2000) {
+    if (spin < kShortSpin) {
       cpu_pause();
     } else {
       futex_wait(&job->all_done, 0);

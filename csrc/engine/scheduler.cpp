@@ -19,8 +19,8 @@ namespace {
 
 constexpr int kBudget = 64;         // steps a runnable may take before others get a turn
 constexpr int kMaxThreads = 1024;   // only blocked host functions can drive us there
-constexpr int kIdleSpin = 64;       // looks at the signal before an idle worker sleeps
-constexpr int kHostSpin = 64;
+constexpr int kIdleSpin = kShortSpin;  // looks at the signal before an idle worker sleeps
+constexpr int kHostSpin = kShortSpin;
 
 struct Worker {
   // Spinning: looking at the word. Sleeping: in the kernel. Called: `assigned` holds a runnable.

@@ -23,16 +23,6 @@ ObjectPool<Stream>& stream_pool() {
 
 std::atomic<uint64_t> next_stream_id{1};
 
-// INFINIRT_LAUNCH_BLOCKING=1: device work is complete when the call that enqueued it returns, so that a debugger or a
-// stack trace shows the call that failed.
-bool launch_blocking() {
-  static const bool blocking = [] {
-    const char* value = std::getenv("INFINIRT_LAUNCH_BLOCKING");
-    return value && std::strcmp(value, "1") == 0;
-  }();
-  return blocking;
-}
-
 // ---- the queue; all with stream.mutex held
 
 Op* take_op(Stream& stream) {
@@ -172,6 +162,14 @@ Stream* per_thread_stream(ThreadState& ts) {
 }
 
 }  // namespace
+
+bool launch_blocking() {
+  static const bool blocking = [] {
+    const char* value = std::getenv("INFINIRT_LAUNCH_BLOCKING");
+    return value && std::strcmp(value, "1") == 0;
+  }();
+  return blocking;
+}
 
 bool Stream::run(int budget) {
   for (;;) {

@@ -76,6 +76,10 @@ Stream* implicit_stream(ThreadState& ts);
 // On failure the work is disposed of and nothing has changed.
 infinirtError_t submit(Stream& stream, Work& work);
 
+// INFINIRT_LAUNCH_BLOCKING=1: device work is complete when the call that enqueued it returns, so that a debugger or a
+// stack trace shows the call that failed. submit() sees to it; who calls enqueue() must.
+bool launch_blocking();
+
 // Only enqueues (no capture, no checks); returns the point at which the work is done. Ordering with the legacy stream included.
 Point enqueue(Stream& stream, const Work& work);
 

@@ -130,7 +130,7 @@ def __getattr__(name: str) -> object:
         value = getattr(importlib.import_module(f"{__name__}.{_LATER[name]}"), name)
         globals()[name] = value
         return value
-    if name in ("runtime", "v0", "tools"):
+    if name in ("runtime", "v0"):
         return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

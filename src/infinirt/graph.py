@@ -88,13 +88,13 @@ class GraphNode:
 class Graph(_core.GraphBase):
     """A description of work and its order, to be made executable by `instantiate()`.
 
-    Built node by node as here, or by `capture()`. What nodes use (buffers, functions, events) lives as long as the graph
+    Built node by node as here, for devices of the type of `device` (by default the current one), or by `capture()`. What nodes use (buffers, functions, events) lives as long as the graph
     and everything made from it.
 
     >>> import infinirt
     >>> device = infinirt.Device("cpu")
     >>> buffer = device.allocate(4)
-    >>> graph = infinirt.Graph()
+    >>> graph = infinirt.Graph(device)
     >>> filled = graph.add_fill(buffer[0:2], 1)
     >>> copied = graph.add_copy(buffer[2:4], buffer[0:2], dependencies=[filled])
     >>> graph.instantiate().launch(device.default_stream)
@@ -105,8 +105,8 @@ class Graph(_core.GraphBase):
 
     __slots__ = ()
 
-    def __new__(cls) -> Graph:
-        return super().__new__(cls, _core.graph_create())
+    def __new__(cls, device: Device | str | int | None = None) -> Graph:
+        return super().__new__(cls, _core.graph_create(device))
 
     @classmethod
     def _adopt(cls, handle: int) -> Graph:
@@ -297,7 +297,7 @@ class GraphExec(_core.GraphExecBase):
         >>> import infinirt
         >>> buffer = infinirt.Device("cpu").allocate(1)
         >>> def filling(value):
-        ...     graph = infinirt.Graph()
+        ...     graph = infinirt.Graph("cpu")
         ...     graph.add_fill(buffer, value)
         ...     return graph
         >>> ready = filling(1).instantiate()

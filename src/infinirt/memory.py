@@ -36,6 +36,20 @@ __all__ = [
 _FOREVER = (1 << 64) - 1
 
 
+_reached: dict[Device, bool] = {}
+
+
+def _host_reaches(device: Device) -> bool:
+    """Whether the host can use memory of the device in place. Found out once, by trying."""
+    if device not in _reached:
+        probe = _core.malloc(device, 1)
+        try:
+            _reached[device] = _core.wrap_buffer(probe, 1, device, None, None, None, False).is_host_accessible
+        finally:
+            _core.free(device, probe)
+    return _reached[device]
+
+
 class MemoryResource:
     """What memory resources have in common. Subclasses give `allocate`, `deallocate` and `device`."""
 
@@ -181,7 +195,7 @@ class MemoryPool(_core.PoolBase, MemoryResource):
     @property
     def is_host_accessible(self) -> bool:
         """Whether the host can read and write the memory in place; so on CPU devices, unless memory is isolated."""
-        return self.device.type.startswith("cpu")
+        return _host_reaches(self.device)
 
     def trim(self, keep: int = 0) -> None:
         """Gives unused memory back to the device until at most `keep` bytes are held."""
@@ -216,6 +230,11 @@ class DirectResource(MemoryResource):
     def device(self) -> Device:
         """The device that the memory belongs to."""
         return self._device
+
+    @property
+    def is_host_accessible(self) -> bool:
+        """Whether the host can read and write the memory in place; so on CPU devices, unless memory is isolated."""
+        return _host_reaches(self._device)
 
     def _take(self, size: int) -> int:
         return _core.malloc(self._device, size)

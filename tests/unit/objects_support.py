@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import textwrap
 import threading
@@ -11,6 +12,8 @@ from contextlib import contextmanager
 import infinirt
 from installed import output_of
 
+# The device type under test; test_objects_backends.py runs the tests of the objects on others, too.
+TYPE = os.environ.get("INFINIRT_TEST_DEVICE_TYPE", "cpu")
 PATIENCE = 30  # seconds after which a gate opens by itself, so that a failing test ends
 
 

@@ -9,14 +9,14 @@ import weakref
 
 import numpy as np
 import pytest
-from objects_support import PATIENCE, busy, run_python
+from objects_support import PATIENCE, TYPE, busy, run_python
 
 import infinirt
 
 
 @pytest.fixture
 def device() -> infinirt.Device:
-    return infinirt.Device("cpu")
+    return infinirt.Device(TYPE)
 
 
 @pytest.fixture
@@ -128,6 +128,21 @@ def test_views_of_a_closed_buffer_are_closed(device: infinirt.Device) -> None:
     buffer.close()
     with pytest.raises(infinirt.InvalidValueError, match="closed"):
         part.fill(1)
+
+
+def test_views_can_be_closed(device: infinirt.Device) -> None:
+    buffer = device.allocate(10)
+    view = buffer[1:3]
+    shown = memoryview(view)
+    view.close()
+    assert view.is_closed
+    assert view.memory_resource is buffer.memory_resource
+    with pytest.raises(infinirt.InvalidValueError, match="closed"):
+        view.fill(1)
+    with pytest.raises(BufferError, match="views"):
+        buffer.close()
+    shown.release()
+    buffer.close()
 
 
 def test_numpy_shares_the_memory(device: infinirt.Device) -> None:

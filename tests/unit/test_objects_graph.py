@@ -7,7 +7,7 @@ import threading
 import weakref
 
 import pytest
-from objects_support import PATIENCE
+from objects_support import PATIENCE, TYPE
 
 import infinirt
 from infinirt import _core
@@ -15,7 +15,7 @@ from infinirt import _core
 
 @pytest.fixture
 def device() -> infinirt.Device:
-    return infinirt.Device("cpu")
+    return infinirt.Device(TYPE)
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_the_first_error_is_the_one_that_is_raised(stream: infinirt.Stream) -> N
 
 def test_legacy_stream_cannot_be_captured() -> None:
     with (
-        infinirt.Device("cpu"),
+        infinirt.Device(TYPE),
         pytest.raises(infinirt.CaptureError),
         infinirt.capture(infinirt.LEGACY_DEFAULT_STREAM),
     ):
@@ -119,8 +119,8 @@ def test_garbage_does_not_break_a_capture(device: infinirt.Device) -> None:
         device.create_stream(),
         device.create_event(),
         infinirt.MemoryPool(device),
-        infinirt.Graph(),
-        infinirt.Graph().instantiate(),
+        infinirt.Graph(TYPE),
+        infinirt.Graph(TYPE).instantiate(),
     ]
     buffer = device.allocate(8, stream=blocking)
     other = device.create_stream()
@@ -300,11 +300,11 @@ def test_explicit_construction(device: infinirt.Device, stream: infinirt.Stream)
     buffer, event = device.allocate(8, stream=stream), device.create_event()
     stream.sync()
     order: list[str] = []
-    graph = infinirt.Graph()
+    graph = infinirt.Graph(TYPE)
     fill = graph.add_fill(buffer, 0x0102, element_size=2)
     copy = graph.add_copy(buffer[4:8], buffer[0:4], dependencies=[fill])
     host = graph.add_host(order.append, "host", dependencies=[copy])
-    child = infinirt.Graph()
+    child = infinirt.Graph(TYPE)
     child.add_host(order.append, "child")
     embedded = graph.add_child(child, [host])
     record = graph.add_record(event, [embedded])
@@ -329,7 +329,7 @@ def test_explicit_construction(device: infinirt.Device, stream: infinirt.Stream)
 
 def test_waiting_nodes(device: infinirt.Device, stream: infinirt.Stream) -> None:
     other, event, seen = device.create_stream(), device.create_event(), []
-    graph = infinirt.Graph()
+    graph = infinirt.Graph(TYPE)
     waited = graph.add_wait(event)
     graph.add_host(seen.append, 1, dependencies=[waited])
     ready = graph.instantiate()
@@ -347,7 +347,7 @@ def test_waiting_nodes(device: infinirt.Device, stream: infinirt.Stream) -> None
 def test_memory_nodes(device: infinirt.Device, stream: infinirt.Stream) -> None:
     out = device.allocate(16, stream=stream)
     stream.sync()
-    graph = infinirt.Graph()
+    graph = infinirt.Graph(TYPE)
     allocated, scratch = graph.add_allocate(16, device=device)
     filled = graph.add_fill(scratch, 5, dependencies=[allocated])
     copied = graph.add_copy(out, scratch, dependencies=[filled])
@@ -360,7 +360,7 @@ def test_memory_nodes(device: infinirt.Device, stream: infinirt.Stream) -> None:
 
 
 def test_wrong_nodes(device: infinirt.Device) -> None:
-    graph, buffer = infinirt.Graph(), device.allocate(4)
+    graph, buffer = infinirt.Graph(TYPE), device.allocate(4)
     for call in (
         lambda: graph.add_copy(1, 2),
         lambda: graph.add_copy(buffer, buffer, 5),
@@ -376,7 +376,7 @@ def test_wrong_nodes(device: infinirt.Device) -> None:
 
 
 def test_clone_and_dot() -> None:
-    graph = infinirt.Graph()
+    graph = infinirt.Graph(TYPE)
     graph.add_host(print, dependencies=[graph.add_empty()])
     copy = graph.clone()
     copy.add_empty()
@@ -390,7 +390,7 @@ def test_update(device: infinirt.Device, stream: infinirt.Stream) -> None:
     stream.sync()
 
     def filling(value: int) -> infinirt.Graph:
-        graph = infinirt.Graph()
+        graph = infinirt.Graph(TYPE)
         graph.add_fill(buffer, value)
         return graph
 
@@ -408,7 +408,7 @@ def test_update(device: infinirt.Device, stream: infinirt.Stream) -> None:
 
 
 def test_nodes_can_be_disabled(device: infinirt.Device, stream: infinirt.Stream) -> None:
-    graph, buffer = infinirt.Graph(), device.allocate(1, stream=stream)
+    graph, buffer = infinirt.Graph(TYPE), device.allocate(1, stream=stream)
     buffer.fill(0, stream=stream)
     node = graph.add_fill(buffer, 7)
     ready = graph.instantiate()
@@ -433,7 +433,7 @@ def test_functions_of_host_nodes_are_kept_and_released(stream: infinirt.Stream) 
 
     function = Callable()
     gone = weakref.ref(function)
-    graph = infinirt.Graph()
+    graph = infinirt.Graph(TYPE)
     graph.add_host(function)
     ready = graph.instantiate()
     del function, graph

@@ -131,7 +131,7 @@ def test_kernels_in_graphs_keep_their_arguments(device: infinirt.Device, saxpy: 
     stream.sync()
     config = infinirt.LaunchConfig(grid=1)
     gone = weakref.ref(x)
-    graph = infinirt.Graph()
+    graph = infinirt.Graph("cpu")
     first = graph.add_kernel(config, saxpy, x, y, 1.0, 1)
     graph.add_kernel(config, saxpy, x, y, 10.0, 1, dependencies=[first])
     with infinirt.capture(stream) as captured:

@@ -7,14 +7,14 @@ import threading
 from collections.abc import Callable
 
 import pytest
-from objects_support import PATIENCE, run_python
+from objects_support import PATIENCE, TYPE, run_python
 
 import infinirt
 
 
 @pytest.fixture
 def device() -> infinirt.Device:
-    return infinirt.Device("cpu")
+    return infinirt.Device(TYPE)
 
 
 MAKERS: dict[str, Callable[[infinirt.Device], infinirt.MemoryResource]] = {
@@ -33,6 +33,9 @@ MAKERS: dict[str, Callable[[infinirt.Device], infinirt.MemoryResource]] = {
     ),
 }
 
+if infinirt.support("infinirtMallocManaged", TYPE) == "none":
+    del MAKERS["managed"]
+
 
 @pytest.fixture(params=MAKERS)
 def resource(request: pytest.FixtureRequest, device: infinirt.Device) -> infinirt.MemoryResource:
@@ -45,11 +48,14 @@ def test_every_resource_gives_usable_memory(
     stream = device.create_stream()
     assert resource.device is device
     assert resource.device_id == 0
-    assert resource.is_host_accessible or isinstance(resource.is_host_accessible, bool)
     with resource.allocate(1000, stream=stream) as buffer:
         assert buffer.size == 1000
         assert buffer.memory_resource is resource
         assert buffer.stream == stream
+        assert (resource.is_host_accessible, resource.is_device_accessible) == (
+            buffer.is_host_accessible,
+            True,
+        )
         buffer.fill(3, stream=stream)
         other = buffer.copy_to(stream=stream)
         assert other.memory_resource is resource

@@ -8,7 +8,7 @@ import threading
 import weakref
 
 import pytest
-from objects_support import PATIENCE, busy
+from objects_support import PATIENCE, TYPE, busy
 
 import infinirt
 from infinirt import _core, runtime
@@ -16,7 +16,7 @@ from infinirt import _core, runtime
 
 @pytest.fixture
 def device() -> infinirt.Device:
-    return infinirt.Device("cpu")
+    return infinirt.Device(TYPE)
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_objects_that_are_no_streams(stream: infinirt.Stream) -> None:
 def test_default_streams() -> None:
     assert infinirt.LEGACY_DEFAULT_STREAM.handle == 1
     assert infinirt.PER_THREAD_DEFAULT_STREAM.handle == 2
-    with infinirt.Device("cpu"):
+    with infinirt.Device(TYPE):
         infinirt.LEGACY_DEFAULT_STREAM.sync()
         infinirt.PER_THREAD_DEFAULT_STREAM.sync()
     infinirt.LEGACY_DEFAULT_STREAM.close()  # not ours: nothing happens

@@ -2,6 +2,7 @@
 
 #include <structmember.h>
 #include <cstddef>
+#include <utility>
 
 #include "bindings/objects/arguments.h"
 #include "bindings/objects/callable.h"
@@ -32,12 +33,11 @@ class UsesLock {
   std::atomic_flag& flag_;
 };
 
-// The object in the buffer's books that stands for this stream; null: none does.
-StreamObject* known_use(BufferObject* buffer, const StreamObject* stream) {
-  auto* own = reinterpret_cast<StreamObject*>(buffer->stream);
-  if (own && is_same_stream(own, stream)) return own;
+// The object among the other streams that stands for this one, a new reference; null: none does.
+PyObject* known_use(BufferObject* buffer, const StreamObject* stream) {
+  UsesLock guard(buffer);
   for (uint32_t i = 0; i < buffer->use_count; ++i) {
-    if (is_same_stream(buffer->uses[i], stream)) return buffer->uses[i];
+    if (is_same_stream(buffer->uses[i], stream)) return Py_NewRef(reinterpret_cast<PyObject*>(buffer->uses[i]));
   }
   return nullptr;
 }
@@ -74,7 +74,10 @@ PyObject* close(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObjec
     buffer->closed.store(false);
     return nullptr;
   }
-  Py_CLEAR(buffer->owner);
+  // A view goes on knowing what it is a part of.
+  PyObject* owner = nullptr;
+  if (!buffer->is_view) exclusively(buffer, [&] { owner = std::exchange(buffer->owner, nullptr); });
+  Py_XDECREF(owner);
   Py_RETURN_NONE;
 }
 
@@ -118,10 +121,16 @@ PyObject* get_device(PyObject* self, void*) { return Py_NewRef(reinterpret_cast<
 PyObject* get_closed(PyObject* self, void*) { return PyBool_FromLong(as_buffer(self)->closed.load()); }
 PyObject* get_read_only(PyObject* self, void*) { return PyBool_FromLong(as_buffer(self)->read_only); }
 
-PyObject* or_none(PyObject* object) { return Py_NewRef(object ? object : Py_None); }
-PyObject* get_owner(PyObject* self, void*) { return or_none(as_buffer(self)->owner); }
-PyObject* get_resource(PyObject* self, void*) { return or_none(whole(as_buffer(self))->resource); }
-PyObject* get_stream(PyObject* self, void*) { return or_none(whole(as_buffer(self))->stream); }
+PyObject* none_for_null(PyObject* owned) { return owned ? owned : Py_NewRef(Py_None); }
+PyObject* get_owner(PyObject* self, void*) { return none_for_null(field_of(self, as_buffer(self)->owner)); }
+PyObject* get_resource(PyObject* self, void*) {
+  BufferObject* buffer = whole(as_buffer(self));
+  return none_for_null(field_of(buffer, buffer->resource));
+}
+PyObject* get_stream(PyObject* self, void*) {
+  BufferObject* buffer = whole(as_buffer(self));
+  return none_for_null(field_of(buffer, buffer->stream));
+}
 
 PyObject* get_host_accessible(PyObject* self, void*) {
   if (!check_open(as_buffer(self))) return nullptr;
@@ -280,16 +289,15 @@ infinirtError_t note_use(BufferObject* given, StreamObject* stream) {
     buffer->in_graphs.store(true, std::memory_order_relaxed);
     return graph_keeps(capture.graph, Py_NewRef(reinterpret_cast<PyObject*>(buffer)), drop_object);
   }
-  StreamObject* known = nullptr;
-  {
-    UsesLock guard(buffer);
-    known = known_use(buffer, stream);
-  }
-  if (known == nullptr) {
+  python::Ref known(field_of(buffer, buffer->stream));
+  if (!known || !is_same_stream(reinterpret_cast<StreamObject*>(known.get()), stream))
+    known = python::Ref(known_use(buffer, stream));
+  if (!known) {
     if (!add_stream(buffer, stream)) return infinirtErrorMemoryAllocation;
-    known = stream;
+    known = python::Ref(Py_NewRef(reinterpret_cast<PyObject*>(stream)));
   }
-  return is_per_thread(known) ? mark_use(known) : infinirtSuccess;
+  auto* noted = reinterpret_cast<StreamObject*>(known.get());
+  return is_per_thread(noted) ? mark_use(noted) : infinirtSuccess;
 }
 
 bool add_stream(BufferObject* buffer, StreamObject* stream) {
@@ -321,8 +329,8 @@ std::vector<python::Ref> other_streams(BufferObject* buffer, bool take) {
 PyObject* stream_for(BufferObject* given, PyObject* stream) {
   if (stream != Py_None) return stream_from(stream, given->device);
   BufferObject* buffer = whole(given);
-  auto* own = reinterpret_cast<StreamObject*>(buffer->stream);
-  if (own && !is_out_of_reach(own)) return Py_NewRef(buffer->stream);
+  python::Ref own(field_of(buffer, buffer->stream));
+  if (own && !is_out_of_reach(reinterpret_cast<StreamObject*>(own.get()))) return own.release();
   return Py_XNewRef(default_stream(buffer->device));
 }
 

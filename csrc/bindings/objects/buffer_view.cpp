@@ -43,7 +43,7 @@ infinirtError_t wait_for_devices(const DeviceObject* device) {
 bool wait_for_work(BufferObject* given) {
   BufferObject* buffer = whole(given);
   std::vector<python::Ref> streams = other_streams(buffer, false);
-  if (buffer->stream) streams.emplace_back(Py_NewRef(buffer->stream));
+  if (PyObject* own = field_of(buffer, buffer->stream)) streams.emplace_back(own);
   bool all_quiet = !buffer->in_graphs.load();
   for (const auto& reference : streams) {
     auto* stream = reinterpret_cast<StreamObject*>(reference.get());

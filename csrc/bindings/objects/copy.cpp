@@ -140,8 +140,8 @@ PyObject* buffer_copy_to(PyObject* self, PyObject* const* args, Py_ssize_t count
   if (!stream) return nullptr;
   python::Ref target(Py_NewRef(values[0]));
   if (values[0] == Py_None) {
-    PyObject* resource = whole(buffer)->resource;
-    PyObject* source = resource ? resource : reinterpret_cast<PyObject*>(buffer->device);
+    python::Ref resource(field_of(whole(buffer), whole(buffer)->resource));
+    PyObject* source = resource ? resource.get() : reinterpret_cast<PyObject*>(buffer->device);
     python::Ref allocate(PyObject_GetAttrString(source, "allocate")), size(PyLong_FromSize_t(buffer->size));
     if (!allocate || !size) return nullptr;
     PyObject* call[] = {size.get(), stream.get()};

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bindings/objects/deferred.h"
@@ -155,15 +156,15 @@ PyObject* get_default_stream(PyObject* self, void*) {
 }
 
 PyObject* get_resource(PyObject* self, void*) {
-  PyObject* resource = reinterpret_cast<DeviceObject*>(self)->resource;
-  return Py_NewRef(resource ? resource : Py_None);
+  PyObject* resource = field_of(self, reinterpret_cast<DeviceObject*>(self)->resource);
+  return resource ? resource : Py_NewRef(Py_None);
 }
 
 int set_resource(PyObject* self, PyObject* value, void*) {
   auto* device = reinterpret_cast<DeviceObject*>(self);
-  PyObject* previous = device->resource;
-  device->resource = value == nullptr || value == Py_None ? nullptr : Py_NewRef(value);
-  Py_XDECREF(previous);
+  PyObject* changed = value == nullptr || value == Py_None ? nullptr : Py_NewRef(value);
+  exclusively(self, [&] { std::swap(device->resource, changed); });
+  Py_XDECREF(changed);
   return 0;
 }
 

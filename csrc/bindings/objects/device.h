@@ -14,7 +14,7 @@ struct DeviceObject {
   bool is_accelerator;  // memory of it is not the host's
   // Calls enter a driver, or may wait inside: the interpreter's lock is released around each of them.
   bool may_block;
-  PyObject* resource;  // what allocate() uses; null until first wanted. Changed under the interpreter's lock only
+  PyObject* resource;  // what allocate() uses; null until first wanted
   PyObject* legacy;  // the default streams; null until first wanted
   PyObject* per_thread;
 };

@@ -107,7 +107,8 @@ bool hand_over(BufferObject* buffer, dlpack::Device device, PyObject* consumer) 
     python::Ref done(PyObject_CallMethodOneArg(target.get(), wait, stream));
     return static_cast<bool>(done);
   };
-  if (all->stream && !wait_on(all->stream)) return false;
+  python::Ref own(field_of(all, all->stream));
+  if (own && !wait_on(own.get())) return false;
   for (const auto& other : other_streams(all, false)) {
     if (!wait_on(other.get())) return false;
   }

@@ -1,5 +1,7 @@
 #include "bindings/objects/graph.h"
 
+#include <utility>
+
 #include "bindings/objects/arguments.h"
 #include "bindings/objects/deferred.h"
 
@@ -13,7 +15,7 @@ struct GraphObject {
   void* handle;
   bool is_exec;
   std::atomic<bool> closed;
-  std::atomic<PyObject*> last_stream;  // where an executable graph was launched last; owned
+  PyObject* last_stream;  // where an executable graph was launched last; owned
 };
 
 GraphObject* as_graph(PyObject* object) { return reinterpret_cast<GraphObject*>(object); }
@@ -57,7 +59,7 @@ PyObject* exec_new(PyTypeObject* type, PyObject* args, PyObject*) { return make(
 
 void dealloc(PyObject* self) {
   if (!as_graph(self)->closed.load()) destroy(as_graph(self));
-  Py_XDECREF(as_graph(self)->last_stream.load());
+  Py_XDECREF(as_graph(self)->last_stream);
   PyTypeObject* type = Py_TYPE(self);
   type->tp_free(self);
   Py_DECREF(type);
@@ -87,13 +89,16 @@ PyObject* on(PyObject* self, PyObject* given) {
     return on_stream(
         stream, [&](infinirtStream_t s) { return (rt.*Function)(static_cast<infinirtGraphExec_t>(graph->handle), s); });
   });
-  if (error == infinirtSuccess) Py_XDECREF(graph->last_stream.exchange(reference.release()));
-  return none_or_raise(error);
+  if (error != infinirtSuccess) return raise_error(error);
+  PyObject* previous = reference.release();
+  exclusively(self, [&] { std::swap(graph->last_stream, previous); });
+  Py_XDECREF(previous);
+  Py_RETURN_NONE;
 }
 
 PyObject* get_last_stream(PyObject* self, void*) {
-  PyObject* stream = as_graph(self)->last_stream.load();
-  return Py_NewRef(stream ? stream : Py_None);
+  PyObject* stream = field_of(self, as_graph(self)->last_stream);
+  return stream ? stream : Py_NewRef(Py_None);
 }
 
 PyGetSetDef graph_properties[] = {{"handle", get_handle, nullptr, "The infinirtGraph_t as an integer.", nullptr},

@@ -226,7 +226,7 @@ PyMethodDef graph_functions[] = {
     {"graph_edges", graph_edges, METH_O, nullptr},
     {"graph_exec_update", graph_exec_update, METH_VARARGS, nullptr},
     entry("graph_add_host", graph_add_host),
-    entry("graph_create", bound<&L::GraphCreate, Out<infinirtGraph_t>, Constant<0u>>),
+    entry("graph_create", bound_on<&L::GraphCreate, Out<infinirtGraph_t>, Constant<0u>>),
     entry("graph_clone", bound<&L::GraphClone, Out<infinirtGraph_t>, Graph>),
     entry("graph_add_empty", bound<&L::GraphAddEmptyNode, Node, Graph, Nodes>),
     entry("graph_add_copy", bound<&L::GraphAddMemcpyNode1D, Node, Graph, Nodes, In<void*>, In<void*>, In<size_t>,

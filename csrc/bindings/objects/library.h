@@ -60,6 +60,25 @@ inline PyObject* none_or_raise(infinirtError_t error) {
 /// Called with (code, message); returns the exception to raise. Given by the Python side at import.
 bool set_error_factory(PyObject* factory);
 
+/// Runs `change` while no other thread runs one for the same object. The interpreter's lock sees to that where there is one.
+template <class Change>
+void exclusively([[maybe_unused]] void* object, Change change) {
+#if PY_VERSION_HEX >= 0x030D0000
+  Py_BEGIN_CRITICAL_SECTION(static_cast<PyObject*>(object));
+  change();
+  Py_END_CRITICAL_SECTION();
+#else
+  change();
+#endif
+}
+
+/// A new reference to what a field of `object` refers to, which another thread may be changing; null for null.
+inline PyObject* field_of(void* object, PyObject* const& field) {
+  PyObject* found = nullptr;
+  exclusively(object, [&] { found = Py_XNewRef(field); });
+  return found;
+}
+
 /// Runs `call`, with the interpreter's lock released when `release`. Quick calls on host devices keep it; everything that
 /// can wait, or that enters a foreign driver, must not.
 template <class Call>

@@ -165,7 +165,7 @@ PyObject* allocate_on_device(PyObject* self, PyObject* const* args, Py_ssize_t c
   auto* device = reinterpret_cast<DeviceObject*>(self);
   PyObject* values[2];
   if (!read_request(args, count, names, values)) return nullptr;
-  python::Ref resource(Py_XNewRef(device->resource));
+  python::Ref resource(field_of(device, device->resource));
   if (!resource) resource = python::Ref(PyObject_GetAttrString(self, "memory_resource"));
   if (!resource) return nullptr;
   // A subclass may allocate in its own way.

@@ -25,12 +25,13 @@ struct Block {
 
 // Takes the references out of the buffer.
 Block* take(BufferObject* buffer) {
-  return new Block{buffer->pointer,
-                   buffer->size,
-                   buffer->device,
-                   python::Ref(std::exchange(buffer->resource, nullptr)),
-                   python::Ref(std::exchange(buffer->stream, nullptr)),
-                   other_streams(buffer, true),
+  PyObject *resource = nullptr, *stream = nullptr;
+  exclusively(buffer, [&] {
+    resource = std::exchange(buffer->resource, nullptr);
+    stream = std::exchange(buffer->stream, nullptr);
+  });
+  return new Block{buffer->pointer,       buffer->size,        buffer->device,
+                   python::Ref(resource), python::Ref(stream), other_streams(buffer, true),
                    buffer->from_pool};
 }
 
