@@ -119,6 +119,12 @@ KernelLibrary* resolve_library(infinirtLibrary_t handle) {
   return library;
 }
 
+// The host may not be able to read it, whether it is allocated or not.
+bool in_device_memory(const void* pointer) {
+  const auto& engines = all_engines();
+  return std::any_of(engines.begin(), engines.end(), [&](const Engine* e) { return e->in_device_range(pointer); });
+}
+
 }  // namespace
 
 namespace engine_api {
@@ -148,6 +154,9 @@ infinirtError_t LibraryLoadData(infinirtLibrary_t* library, const void* code, en
   if (auto error = check_options(jitOptions, jitOptionsValues, numJitOptions, libraryOptions, libraryOptionValues,
                                  numLibraryOptions)) {
     return error;
+  }
+  if (in_device_memory(code)) {
+    return fail(infinirtErrorInvalidValue, "code %p is device memory; the image must be in host memory", code);
   }
   const size_t size = image_size(code);
   if (size == 0) {

@@ -151,7 +151,10 @@ class Program:
             self.events.append(event)
         elif means < 0.9:
             check(rt.infinirtStreamSynchronize(self._use(other)))
-            self._join_implicit(other)
+            if (
+                other.legacy
+            ):  # waits for the blocking streams too; a blocking stream does not wait for the legacy stream
+                self._join_implicit(other)
             self.host_clock = merged(self.host_clock, other.clock)
         else:
             check(rt.infinirtSetDevice(other.device))

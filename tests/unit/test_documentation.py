@@ -77,3 +77,14 @@ def test_links_lead_somewhere(name: str) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text()):
         if "://" not in target:
             assert (page.parent / target).exists(), f"{name} links to {target}"
+
+
+def test_the_capability_table_is_what_the_runtime_says() -> None:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tools" / "capabilities.py"), "--check"],
+        env={**os.environ, "INFINIRT_CPU_MIN": "1", "INFINIRT_DEVICE": "cpu"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr

@@ -45,8 +45,16 @@ def collect() -> dict[str, Any]:
             }
             for entry in infinirt.device_types()
         ],
+        "other_owners": other_owners(),
         "environment": {name: os.environ[name] for name in ENVIRONMENT if name in os.environ},
     }
+
+
+def other_owners() -> list[str]:
+    """Distributions other than this project's that install a package named infinirt: the two overwrite each other."""
+    from importlib.metadata import packages_distributions
+
+    return sorted(set(packages_distributions().get("infinirt", [])) - {"infinirt"})
 
 
 def describe(device: infinirt.Device) -> dict[str, Any]:
@@ -93,5 +101,9 @@ def run(as_json: bool) -> None:
         console.print(f"backend  {entry['type']} ({entry['origin']}): {status}", highlight=False)
         if entry["devices"] and entry["problem"]:
             console.print(f"         [yellow]note:[/] {entry['problem']}", highlight=False)
+    for owner in data["other_owners"]:
+        console.print(
+            f"[yellow]warning[/]  the distribution {owner} also installs a package named infinirt; uninstall one of the two"
+        )
     for name, value in data["environment"].items():
         console.print(f"set      {name}={value}", highlight=False)
