@@ -21,9 +21,11 @@ struct BackendList {
   std::recursive_mutex mutex;  // a registrar may look other backends up
   Backend* items[kMaxBackends] = {};
   std::atomic<int> count{0};
-  bool builtins_done = false;
+  std::atomic<bool> builtins_done{false};
+  bool started = false;  // under the mutex
   std::vector<Registrar> registrars;
   const Backend* chosen = nullptr;
+  int chosen_device = 0;  // written before `chosen` is, read after
 };
 
 BackendList& list() {
@@ -33,14 +35,16 @@ BackendList& list() {
 
 void ensure_builtins() {
   auto& l = list();
+  if (l.builtins_done.load(std::memory_order_acquire)) return;
   std::lock_guard guard(l.mutex);
-  if (l.builtins_done) return;
-  l.builtins_done = true;
+  if (l.started) return;  // done, or this thread is in the middle of it
+  l.started = true;
   std::stable_sort(l.registrars.begin(), l.registrars.end(),
                    [](const Registrar& a, const Registrar& b) { return a.priority < b.priority; });
   for (const auto& r : l.registrars) {
     if (Backend* backend = r.make()) register_backend(backend);
   }
+  l.builtins_done.store(true, std::memory_order_release);
 }
 
 }  // namespace
@@ -88,7 +92,19 @@ const Backend* default_backend() {
   const char* wanted = std::getenv("INFINIRT_DEVICE");
   if (wanted && *wanted) {
     const std::string type(wanted, std::strcspn(wanted, ":"));
-    if (Backend* backend = find_backend(type.c_str())) return l.chosen = backend;
+    if (Backend* backend = find_backend(type.c_str())) {
+      char* end = nullptr;
+      const char* number = wanted + type.size();
+      const long ordinal = *number ? std::strtol(number + 1, &end, 10) : 0;
+      const int count = backend->device_count();
+      if (*number && (end == number + 1 || *end || ordinal < 0 || (count > 0 && ordinal >= count))) {
+        fail(infinirtErrorInvalidDevice, "INFINIRT_DEVICE=%s: '%s' is not the number of a device; '%s' has %d device%s",
+             wanted, number + 1, type.c_str(), count, count == 1 ? "" : "s");
+        return nullptr;
+      }
+      l.chosen_device = static_cast<int>(ordinal);
+      return l.chosen = backend;
+    }
     std::string known;
     for (int i = 0; i < backend_count(); ++i) known += (i ? ", " : "") + l.items[i]->name;
     fail(infinirtErrorInvalidDevice, "INFINIRT_DEVICE=%s names no device type; known types: %s", wanted, known.c_str());
@@ -111,6 +127,7 @@ const Backend* current_backend(ThreadState& ts) {
            backend->problem.c_str());
       return nullptr;
     }
+    if (backend) ts.device[backend->index] = list().chosen_device;
     ts.backend = backend;
   }
   return ts.backend;

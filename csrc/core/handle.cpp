@@ -8,7 +8,9 @@
 
 namespace infinirt {
 
-HandleArena g_handles{1, nullptr};  // base 1 and no slots: nothing resolves before initialisation
+// Without a range (before initialisation, or where none could be had) the base lies at the very top of the address space: no
+// value a program can pass is within the span, so nothing resolves.
+HandleArena g_handles{uintptr_t{0} - kHandleSpan, nullptr};
 
 namespace {
 
@@ -53,12 +55,24 @@ const char* handle_kind_name(HandleKind kind) {
   return "unknown object";
 }
 
+namespace {
+
+const char* article(HandleKind kind) {
+  return kind == HandleKind::Event || kind == HandleKind::GraphExec || kind == HandleKind::None ? "an" : "a";
+}
+
+}  // namespace
+
 void handle_arena_initialise() {
   if (g_handles.slots) return;
   constexpr size_t slot_bytes = sizeof(HandleSlot) << kSlotBits;
   void* slots = mmap(nullptr, slot_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   void* range = mmap(nullptr, kHandleSpan, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (slots == MAP_FAILED || range == MAP_FAILED) return;
+  if (slots == MAP_FAILED || range == MAP_FAILED) {
+    if (slots != MAP_FAILED) munmap(slots, slot_bytes);
+    if (range != MAP_FAILED) munmap(range, kHandleSpan);
+    return;
+  }
   g_handles.base = reinterpret_cast<uintptr_t>(range);
   g_handles.slots = static_cast<HandleSlot*>(slots);
 }
@@ -102,14 +116,15 @@ const char* describe_handle(const void* handle, HandleKind wanted, char* buffer,
   const char* wanted_name = handle_kind_name(wanted);
   HandleKind kind = HandleKind::None;
   if (!handle) {
-    std::snprintf(buffer, size, "is null; a %s was expected", wanted_name);
+    std::snprintf(buffer, size, "is null; %s %s was expected", article(wanted), wanted_name);
   } else if (handle_slot(handle, &kind)) {
-    std::snprintf(buffer, size, "%p belongs to a %s, not to a %s", handle, handle_kind_name(kind), wanted_name);
+    std::snprintf(buffer, size, "%p belongs to %s %s, not to %s %s", handle, article(kind), handle_kind_name(kind),
+                  article(wanted), wanted_name);
   } else if (handle_is_ours(handle)) {
     std::snprintf(buffer, size, "%p is a destroyed handle (or one made up); a live %s was expected", handle,
                   wanted_name);
   } else {
-    std::snprintf(buffer, size, "%p is not a %s of this runtime", handle, wanted_name);
+    std::snprintf(buffer, size, "%p is not %s %s of this runtime", handle, article(wanted), wanted_name);
   }
   return buffer;
 }

@@ -5,6 +5,8 @@
 #include <mutex>
 #include <vector>
 
+#include "core/mutex.h"
+
 namespace infinirt {
 
 constinit thread_local ThreadState t_thread_state [[gnu::tls_model("initial-exec")]] = {};
@@ -12,7 +14,7 @@ constinit thread_local ThreadState t_thread_state [[gnu::tls_model("initial-exec
 namespace {
 
 struct ExitHooks {
-  std::mutex mutex;
+  Mutex mutex;
   std::vector<ThreadExitHook> hooks;
 };
 
@@ -51,6 +53,8 @@ ThreadExtra& thread_extra(ThreadState& ts) {
   }
   return *ts.extra;
 }
+
+void thread_hooks_reset_in_child() { exit_hooks().mutex.reset_after_fork(); }
 
 void add_thread_exit_hook(ThreadExitHook hook) {
   std::lock_guard guard(exit_hooks().mutex);

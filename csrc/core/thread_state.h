@@ -43,6 +43,7 @@ ThreadExtra& thread_extra(ThreadState& ts);
 // Engines register what must be torn down when a thread that used them ends (its per-thread streams).
 using ThreadExitHook = void (*)(ThreadExtra&);
 void add_thread_exit_hook(ThreadExitHook hook);
+void thread_hooks_reset_in_child();  // after fork
 
 // For `_ptds` entries: the implicit stream is the per-thread one for the duration of the call.
 class PerThreadDefaultScope {

@@ -77,8 +77,7 @@ infinirtError_t StreamDestroy(infinirtStream_t stream) {
                 "stream %p is a default stream; only created streams can be destroyed", static_cast<void*>(stream));
   }
   RESOLVE_STREAM(s, stream);
-  destroy_stream(s);
-  return infinirtSuccess;
+  return destroy_stream(s, s.id) ? infinirtSuccess : stream_destroyed_meanwhile();
 }
 
 infinirtError_t StreamQuery(infinirtStream_t stream) {

@@ -209,9 +209,11 @@ void execute_work(EngineDevice& device, Work& work) {
     case WorkType::Record:
       stamp_event(*work.record.event, work.record.serial, monotonic_ns());
       break;
-    case WorkType::RecordShared:
+    case WorkType::RecordShared: {
+      UserCodeScope scope;  // may wait for an older record, of another stream or another process
       shared_event_finish(work.shared.page, work.shared.value);
       break;
+    }
     case WorkType::WaitShared: {
       UserCodeScope scope;
       if (!shared_event_wait_value(work.shared.page, work.shared.value)) {

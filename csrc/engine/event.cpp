@@ -36,6 +36,16 @@ int64_t monotonic_ns() {
   return int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
 }
 
+void events_lock_for_fork() {
+  event_list().mutex.lock();
+  for (Event* event : event_list().all) event->mutex.lock();
+}
+
+void events_unlock_after_fork() {
+  for (Event* event : event_list().all) event->mutex.unlock();
+  event_list().mutex.unlock();
+}
+
 Event* resolve_event(infinirtEvent_t handle, const char* argument) {
   if (auto* event = handle_resolve<Event>(handle, HandleKind::Event)) return event;
   char text[160];

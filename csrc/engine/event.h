@@ -53,4 +53,7 @@ void destroy_all_events(EngineDevice& device);
 
 int64_t monotonic_ns();
 
+void events_lock_for_fork();    // the list and every event, so that the child finds no half-written one
+void events_unlock_after_fork();  // in parent and child
+
 }  // namespace infinirt

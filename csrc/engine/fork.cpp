@@ -3,8 +3,10 @@
 #include <pthread.h>
 
 #include "core/handle.h"
+#include "core/object_pool.h"
 #include "core/registry.h"
 #include "engine/engine.h"
+#include "engine/event.h"
 #include "engine/pool.h"
 #include "engine/scheduler.h"
 #include "engine/stream.h"
@@ -28,6 +30,9 @@ void before_fork() {
     device.legacy->mutex.lock();
     for (Stream* stream : device.streams) stream->mutex.lock();
   });
+  events_lock_for_fork();
+  timelines_lock_for_fork();
+  ObjectPoolBase::lock_all_for_fork();
   registry_lock_for_fork();
   handle_lock_for_fork();
   scheduler_lock_for_fork();
@@ -37,6 +42,9 @@ void after_fork_in_parent() {
   scheduler_unlock_after_fork();
   handle_unlock_after_fork();
   registry_unlock_after_fork();
+  ObjectPoolBase::unlock_all_after_fork();
+  timelines_unlock_after_fork();
+  events_unlock_after_fork();
   for_each_device([](EngineDevice& device) {
     for (Stream* stream : device.streams) stream->mutex.unlock();
     device.legacy->mutex.unlock();
@@ -57,6 +65,11 @@ void after_fork_in_child() {
   scheduler_reset_in_child();
   handle_unlock_after_fork();
   registry_unlock_after_fork();
+  ObjectPoolBase::reset_all_in_child();
+  timelines_unlock_after_fork();
+  events_unlock_after_fork();
+  streams_reset_in_child();
+  thread_hooks_reset_in_child();
   pools_after_fork_child();
   // One-shot timelines of running graphs have no stream; what waited for them is gone with the streams' work.
   for_each_timeline([](Timeline& timeline) { timeline.abandon(timeline.completed()); });

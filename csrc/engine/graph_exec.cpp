@@ -258,6 +258,10 @@ infinirtError_t launch_graph(GraphExec& exec, infinirtGraphExec_t handle, Stream
   // From the moment it is enqueued the run may finish, and the executable graph go with it if another thread destroys it.
   const GraphMemoryEffects memory = exec.memory;
   const Point point = enqueue(stream, work);
+  if (!point.timeline) {
+    dispose_work(work);
+    return stream_destroyed_meanwhile();
+  }
   if (!memory.empty()) graph_memory_launched(memory, point);
   std::lock_guard guard(exec.mutex);
   if (exec.handle != handle) return infinirtSuccess;

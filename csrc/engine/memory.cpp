@@ -142,12 +142,14 @@ infinirtError_t allocate_memory(EngineDevice& device, size_t size, MemoryKind ki
 }
 
 infinirtError_t free_memory(void* pointer, const char* argument) {
+  // The registry keeps the memory while pending work may look it up; of two threads that free it, one removes it.
   Allocation a;
-  if (!registry_remove(pointer, &a)) {
+  const bool found = registry_find(pointer, &a) && a.base == reinterpret_cast<uintptr_t>(pointer);
+  if (found) wait_for_users(*static_cast<Engine*>(a.backend->engine), a.kind == MemoryKind::Device ? a.device : -1);
+  if (!found || !registry_remove(pointer, &a)) {
     return fail(infinirtErrorInvalidValue, "%s %p was freed by another thread at the same time", argument, pointer);
   }
   auto& engine = *static_cast<Engine*>(a.backend->engine);
-  wait_for_users(engine, a.kind == MemoryKind::Device ? a.device : -1);
   const infinirtError_t finding = engine.verify_memory(a.device, pointer);
   give_back(a);  // also after a finding: it is a report about the past, and the memory is not wanted any more
   return finding;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <mutex>
+#include <unordered_set>
 #include <vector>
 
 #include "engine/event.h"
@@ -137,10 +138,30 @@ struct DeferredRelease {
   MemPool* importer;  // null: plain device memory
 };
 
+// Memory that infinirtFreeAsync was given and whose stream has not got there yet.
+struct PendingReleases {
+  Mutex mutex;
+  std::unordered_set<void*> pointers;
+};
+
+PendingReleases& pending_releases() {
+  static auto* instance = new PendingReleases;
+  return *instance;
+}
+
 void release_now(void* context) {
   auto* release = static_cast<DeferredRelease*>(context);
   auto* pointer = reinterpret_cast<void*>(release->memory.base);
   Engine& engine = *release->device->engine;
+  {
+    std::lock_guard guard(pending_releases().mutex);
+    pending_releases().pointers.erase(pointer);
+  }
+  Allocation removed;
+  if (!registry_remove(pointer, &removed)) {  // infinirtFree or DeviceReset took it meanwhile
+    delete release;
+    return;
+  }
   if (release->importer) {
     const size_t lead = release->memory.base % static_cast<size_t>(sysconf(_SC_PAGESIZE));  // mapped in whole pages
     engine.unmap_shared(release->device->ordinal, static_cast<char*>(pointer) - lead, lead + release->memory.size);
@@ -151,18 +172,23 @@ void release_now(void* context) {
   delete release;
 }
 
-// The address is nobody's from now on; the memory goes when the stream gets there.
+// The memory goes when the stream gets there; until then pending work may look it up, so the registry keeps it.
 infinirtError_t release_in_order(const Allocation& memory, MemPool* importer, Stream& stream) {
   auto* pointer = reinterpret_cast<void*>(memory.base);
   auto& engine = *static_cast<Engine*>(memory.backend->engine);
-  Allocation removed;
-  if (!registry_remove(pointer, &removed))
-    return fail(infinirtErrorInvalidValue, "devPtr %p was freed already", pointer);
+  {
+    std::lock_guard guard(pending_releases().mutex);
+    if (!pending_releases().pointers.insert(pointer).second)
+      return fail(infinirtErrorInvalidValue, "devPtr %p was freed already", pointer);
+  }
   EngineDevice& device = *engine.devices[static_cast<size_t>(memory.device)];
   Work work;
   work.type = WorkType::Host;
   work.host = {[](void*) {}, new DeferredRelease{memory, &device, importer}, release_now};
-  enqueue(stream, work);
+  if (!enqueue(stream, work).timeline) {
+    dispose_work(work);
+    return stream_destroyed_meanwhile();
+  }
   return infinirtSuccess;
 }
 

@@ -209,9 +209,13 @@ ScheduleConfig read_config(std::string& problem) {
     config.mode = ScheduleMode::Inline;
   } else if (std::strncmp(text, "random", 6) == 0 && (text[6] == 0 || text[6] == ':')) {
     config.mode = ScheduleMode::Random;
-    config.seed = text[6] ? std::strtoull(text + 7, nullptr, 10) : 0;
+    char* end = nullptr;
+    config.seed = text[6] ? std::strtoull(text + 7, &end, 10) : 0;
+    if (end && (*end || end == text + 7 || text[7] == '-')) {
+      problem = std::string("INFINIRT_CPU_SCHEDULE=") + text + ": the seed is not a number; write random:42";
+    }
   } else {
-    problem = std::string("INFINIRT_CPU_SCHEDULE=") + text + " is none of async, inline, random:SEED; async is used";
+    problem = std::string("INFINIRT_CPU_SCHEDULE=") + text + " is none of async, inline, random:SEED";
   }
   return config;
 }
@@ -258,7 +262,7 @@ void wait_for(const Point& point, bool may_spin) {
 
 bool wait_for_limited(const Point& point, int64_t timeout_ns) {
   if (point.reached()) return true;
-  if (is_random_schedule()) return random_schedule_until(point, timeout_ns);
+  if (is_random_schedule()) return random_schedule_until(point, timeout_ns > 0 ? timeout_ns : 0);
   return point.timeline->sleep_until(point.value, 0, timeout_ns > 0 ? timeout_ns : 0);
 }
 

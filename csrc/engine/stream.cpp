@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <mutex>
+#include <utility>
 
 #include "core/object_pool.h"
 #include "engine/capture.h"
@@ -22,6 +24,18 @@ ObjectPool<Stream>& stream_pool() {
 }
 
 std::atomic<uint64_t> next_stream_id{1};
+
+// Retired streams rest here before they are recycled, first in, first out: a thread that looked a handle up just before
+// another thread destroyed it then meets `destroyed`, not the next owner.
+constexpr size_t kRestingStreams = 256;
+struct RestingStreams {
+  Mutex mutex;
+  std::deque<Stream*> streams;
+};
+RestingStreams& resting_streams() {
+  static auto* instance = new RestingStreams;
+  return *instance;
+}
 
 // ---- the queue; all with stream.mutex held
 
@@ -124,14 +138,27 @@ void retire(Stream* stream) {
     stream->spare = op->next;
     delete op;
   }
-  stream_pool().release(stream);
+  Stream* rested = nullptr;
+  {
+    std::lock_guard guard(resting_streams().mutex);
+    resting_streams().streams.push_back(stream);
+    if (resting_streams().streams.size() > kRestingStreams) {
+      rested = resting_streams().streams.front();
+      resting_streams().streams.pop_front();
+    }
+  }
+  if (rested) stream_pool().release(rested);
 }
 
 // A thread's default stream on one device. The id tells whether the (recycled) object is still that stream.
 struct PerThreadStream {
   Stream* stream = nullptr;
   uint64_t id = 0;
-  bool alive() const { return stream && stream->id == id && !stream->destroyed; }
+  bool alive() const {
+    if (!stream) return false;
+    std::lock_guard guard(stream->mutex);  // another thread may be resetting the device
+    return stream->id == id && !stream->destroyed;
+  }
 };
 using PerThreadStreams = std::vector<PerThreadStream>;  // one per device
 
@@ -140,7 +167,7 @@ void thread_ended(ThreadExtra& extra) {
     auto* streams = static_cast<PerThreadStreams*>(entry);
     if (!streams) continue;
     for (const PerThreadStream& s : *streams) {
-      if (s.alive()) destroy_stream(*s.stream);
+      if (s.stream) destroy_stream(*s.stream, s.id);
     }
     delete streams;
     entry = nullptr;
@@ -229,11 +256,7 @@ Point enqueue(Stream& stream, const Work& work) {
     start = activate(stream);
   } else {
     std::lock_guard guard(stream.mutex);
-    if (stream.destroyed) {  // another thread destroyed it between our look at the handle and now
-      Work dropped = work;
-      dispose_work(dropped);
-      return {};
-    }
+    if (stream.destroyed) return {};  // another thread destroyed it between our look at the handle and now
     if (stream.blocking) append_legacy_dependency(stream);
     value = append(stream, work);
     start = activate(stream);
@@ -257,6 +280,10 @@ infinirtError_t submit(Stream& stream, Work& work) {
     }
   }
   const Point done = enqueue(stream, work);
+  if (!done.timeline) {
+    dispose_work(work);
+    return stream_destroyed_meanwhile();
+  }
   // Host functions stay asynchronous: one may wait for what its caller does next.
   const bool waits = launch_blocking() && work.type != WorkType::Host && work.type != WorkType::Callback;
   work.type = WorkType::Nothing;  // the queue owns it now
@@ -279,7 +306,7 @@ bool begin_inline(Stream& stream) {
     }
   }
   stream.mutex.lock();
-  if (stream.state == Stream::State::Idle &&
+  if (stream.state == Stream::State::Idle && !stream.destroyed &&
       !(stream.blocking && stream.role != StreamRole::Legacy && owes_legacy(stream))) {
     return true;
   }
@@ -299,6 +326,7 @@ void stream_wait_point(Stream& stream, const Point& point) {
   bool start = false;
   {
     std::lock_guard guard(stream.mutex);
+    if (stream.destroyed) return;  // as in enqueue(): there is no later work that could wait
     if (point.reached()) {
       remember(stream, point);
     } else {
@@ -385,6 +413,7 @@ Stream* implicit_stream(ThreadState& ts) {
 
 Stream* create_stream(EngineDevice& device, unsigned flags, int priority, StreamRole role) {
   Stream* stream = stream_pool().acquire();
+  std::unique_lock guard(stream->mutex);  // a thread with a stale pointer may be looking
   stream->device = &device;
   stream->timeline = acquire_timeline();
   stream->handle = nullptr;
@@ -402,42 +431,51 @@ Stream* create_stream(EngineDevice& device, unsigned flags, int priority, Stream
   stream->capture.store(nullptr);
   stream->enqueued.store(stream->timeline->completed());
   stream->legacy_seen = 0;
+  guard.unlock();
   if (role != StreamRole::Legacy) {
-    std::lock_guard guard(device.mutex);
+    std::lock_guard device_guard(device.mutex);
     device.streams.push_back(stream);
   }
   if (role == StreamRole::Created) {
     stream->handle =
         static_cast<infinirtStream_t>(handle_create(HandleKind::Stream, device.engine->backend.index, stream));
     if (!stream->handle) {
-      destroy_stream(*stream);
+      destroy_stream(*stream, stream->id);
       return nullptr;
     }
   }
   return stream;
 }
 
-void destroy_stream(Stream& stream) {
-  if (stream.capture.load(std::memory_order_acquire)) capture_stream_destroyed(stream);
-  if (stream.handle) handle_destroy(stream.handle);
+bool destroy_stream(Stream& stream, uint64_t id) {
   bool drained;
+  infinirtStream_t handle;
   {
     std::lock_guard guard(stream.mutex);
+    if (stream.id != id || stream.destroyed) return false;  // somebody else was faster
     stream.destroyed = true;
+    handle = stream.handle;
     drained = stream.state == Stream::State::Idle;
   }
+  if (stream.capture.load(std::memory_order_acquire)) capture_stream_destroyed(stream);
+  if (handle) handle_destroy(handle);
   if (drained) retire(&stream);
+  return true;
 }
 
+void streams_reset_in_child() { resting_streams().mutex.reset_after_fork(); }
+
 void destroy_all_streams(EngineDevice& device) {
-  std::vector<Stream*> streams;
+  std::vector<std::pair<Stream*, uint64_t>> streams;
   {
     std::lock_guard guard(device.mutex);
-    streams = device.streams;
+    for (Stream* stream : device.streams) streams.emplace_back(stream, stream->id);
   }
-  for (Stream* stream : streams) {
-    if (!stream->destroyed) destroy_stream(*stream);
-  }
+  for (const auto& [stream, id] : streams) destroy_stream(*stream, id);
+}
+
+infinirtError_t stream_destroyed_meanwhile() {
+  return fail(infinirtErrorInvalidResourceHandle, "the stream was destroyed by another thread during this call");
 }
 
 }  // namespace infinirt

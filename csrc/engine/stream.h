@@ -80,7 +80,8 @@ infinirtError_t submit(Stream& stream, Work& work);
 // stack trace shows the call that failed. submit() sees to it; who calls enqueue() must.
 bool launch_blocking();
 
-// Only enqueues (no capture, no checks); returns the point at which the work is done. Ordering with the legacy stream included.
+// Only enqueues (no capture, no checks); returns the point at which the work is done, ordering with the legacy stream included.
+// A null timeline when the stream was destroyed meanwhile: the work is then still the caller's.
 Point enqueue(Stream& stream, const Work& work);
 
 // Runs `body` in the calling thread, in the stream's order, if the stream is idle right now and owes the legacy stream
@@ -109,7 +110,12 @@ infinirtError_t synchronize_device(EngineDevice& device);
 void graph_work_finished(Stream& stream);
 
 Stream* create_stream(EngineDevice& device, unsigned flags, int priority, StreamRole role);
-void destroy_stream(Stream& stream);
+// Destroys the stream if it is still the one with this id and nobody was faster; false otherwise.
+bool destroy_stream(Stream& stream, uint64_t id);
+// What a call fails with whose stream another thread destroyed under it.
+[[gnu::cold]] infinirtError_t stream_destroyed_meanwhile();
+// In a forked child: frees the lock of the retired streams.
+void streams_reset_in_child();
 // Drops every stream of the device after its work has been waited for (DeviceReset).
 void destroy_all_streams(EngineDevice& device);
 

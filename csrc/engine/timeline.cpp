@@ -45,6 +45,9 @@ void release_timeline(Timeline* timeline) {
   p.free_list = timeline;
 }
 
+void timelines_lock_for_fork() { pool().mutex.lock(); }
+void timelines_unlock_after_fork() { pool().mutex.unlock(); }
+
 void for_each_timeline(void (*visit)(Timeline&)) {
   for (Timeline* timeline : pool().all) visit(*timeline);
 }

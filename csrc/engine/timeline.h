@@ -76,6 +76,9 @@ Timeline* acquire_timeline();
 // All its points must be reached.
 void release_timeline(Timeline* timeline);
 
+void timelines_lock_for_fork();
+void timelines_unlock_after_fork();  // in parent and child
+
 // Visits every timeline ever made; for the fork handler only.
 void for_each_timeline(void (*visit)(Timeline&));
 

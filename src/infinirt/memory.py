@@ -206,6 +206,22 @@ class MemoryPool(_core.PoolBase, MemoryResource):
         _core.set_current_pool(self.device, self.device.ordinal, self.handle)
         self.device.memory_resource = self
 
+    def close(self) -> None:
+        """Gives the pool up; memory allocated from it lives on. A device that allocated from it goes back to its default pool.
+
+        >>> import infinirt
+        >>> device = infinirt.Device("cpu")
+        >>> pool = infinirt.MemoryPool(device)
+        >>> pool.set_current()
+        >>> pool.close()
+        >>> device.allocate(8).size
+        8
+        """
+        device = self.device
+        super().close()
+        if device._resource is self:
+            device.memory_resource = None
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {'closed' if self.is_closed else hex(self.handle)} of {self.device}>"
 

@@ -1,4 +1,5 @@
 // Memory that graphs own, through the public API on the CPU device.
+#include <chrono>
 #include <cstdint>
 #include <thread>
 
@@ -37,6 +38,38 @@ struct Scratch {
 };
 
 }  // namespace
+
+TEST(freeing_memory_behind_a_pending_graph_waits_for_it) {
+  for (const bool in_order : {false, true}) {
+    infinirtStream_t stream = nullptr;
+    OK(infinirtStreamCreateWithFlags(&stream, infinirtStreamNonBlocking));
+    void* memory = nullptr;
+    OK(infinirtMalloc(&memory, 4096));
+    infinirtGraph_t graph = nullptr;
+    infinirtGraphExec_t exec = nullptr;
+    OK(infinirtStreamBeginCapture(stream, infinirtStreamCaptureModeRelaxed));
+    OK(infinirtLaunchHostFunc(
+        stream, [](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }, nullptr));
+    OK(infinirtMemsetAsync(memory, 1, 4096, stream));
+    OK(infinirtStreamEndCapture(stream, &graph));
+    OK(infinirtGraphInstantiate(&exec, graph, 0));
+    OK(infinirtGraphLaunch(exec, stream));
+    if (in_order) {
+      OK(infinirtFreeAsync(memory, stream));
+      CHECK_EQ(infinirtFreeAsync(memory, stream), infinirtErrorInvalidValue);
+      (void)infinirtGetLastError();
+    } else {
+      OK(infinirtFree(memory));
+    }
+    OK(infinirtStreamSynchronize(stream));
+    OK(infinirtDeviceSynchronize());
+    CHECK_EQ(infinirtFree(memory), infinirtErrorInvalidValue);
+    (void)infinirtGetLastError();
+    OK(infinirtGraphExecDestroy(exec));
+    OK(infinirtGraphDestroy(graph));
+    OK(infinirtStreamDestroy(stream));
+  }
+}
 
 TEST(a_graph_uses_memory_of_its_own) {
   std::vector<unsigned char> out(4096);

@@ -318,7 +318,7 @@ TEST(bad_handles_are_errors_with_messages) {
   infinirtStream_t stream = make_stream();
   infinirtEvent_t event = make_event();
   CHECK_EQ(infinirtStreamQuery(reinterpret_cast<infinirtStream_t>(event)), infinirtErrorInvalidResourceHandle);
-  CHECK(message().find("belongs to a event, not to a stream") != std::string::npos);
+  CHECK(message().find("belongs to an event, not to a stream") != std::string::npos);
   CHECK_EQ(infinirtEventQuery(reinterpret_cast<infinirtEvent_t>(stream)), infinirtErrorInvalidResourceHandle);
   CHECK_EQ(infinirtEventQuery(nullptr), infinirtErrorInvalidResourceHandle);
   CHECK_EQ(infinirtEventRecord(reinterpret_cast<infinirtEvent_t>(0x40), stream), infinirtErrorInvalidResourceHandle);
@@ -395,6 +395,63 @@ TEST(device_reset_drops_streams_and_events_and_the_device_works_again) {
   OK(infinirtLaunchHostFunc(infinirtStreamPerThread, increment, &ran));
   OK(infinirtDeviceSynchronize());
   CHECK_EQ(ran.load(), 2);
+  OK(infinirtStreamDestroy(stream));
+}
+
+TEST(threads_that_end_and_a_device_that_is_reset_do_not_share_streams) {
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 2; ++t) {
+    threads.emplace_back([&] {
+      while (!stop) std::thread([] { (void)infinirtStreamQuery(infinirtStreamPerThread); }).join();
+    });
+  }
+  for (int i = 0; i < 3000; ++i) OK(infinirtDeviceReset());
+  stop = true;
+  for (auto& thread : threads) thread.join();
+  std::vector<infinirtStream_t> streams(600);
+  std::vector<unsigned long long> ids(streams.size());
+  for (size_t i = 0; i < streams.size(); ++i) {
+    OK(infinirtStreamCreate(&streams[i]));
+    OK(infinirtStreamGetId(streams[i], &ids[i]));
+  }
+  for (size_t i = 0; i < streams.size(); ++i) {
+    unsigned long long id = 0;
+    OK(infinirtStreamGetId(streams[i], &id));
+    CHECK_EQ(id, ids[i]);  // nobody else was given the same object
+    OK(infinirtStreamDestroy(streams[i]));
+  }
+}
+
+TEST(work_accepted_on_a_stream_that_another_thread_destroys_still_runs) {
+  std::atomic<int> accepted{0}, ran{0};
+  for (int round = 0; round < 300; ++round) {
+    infinirtStream_t stream = make_stream(infinirtStreamNonBlocking);
+    std::thread user([&] {
+      for (int i = 0; i < 20; ++i) {
+        const infinirtError_t error = infinirtLaunchHostFunc(stream, increment, &ran);
+        if (error == infinirtSuccess)
+          ++accepted;
+        else
+          CHECK_EQ(error, infinirtErrorInvalidResourceHandle);
+      }
+    });
+    OK(infinirtStreamDestroy(stream));
+    user.join();
+  }
+  (void)infinirtGetLastError();
+  OK(infinirtDeviceSynchronize());
+  CHECK_EQ(ran.load(), accepted.load());
+}
+
+TEST(draining_is_bounded) {
+  infinirtStream_t stream = make_stream();
+  Gate gate;
+  OK(gate.hold(stream));
+  CHECK_EQ(infinirtXDrain(0), infinirtErrorNotReady);
+  CHECK_EQ(infinirtXDrain(5), infinirtErrorNotReady);
+  gate.open();
+  OK(infinirtXDrain(10000));
   OK(infinirtStreamDestroy(stream));
 }
 

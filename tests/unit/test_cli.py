@@ -61,3 +61,40 @@ def test_an_unknown_device_is_a_clear_error() -> None:
     assert done.returncode != 0
     assert "abacus" in done.stderr
     assert "cpu" in done.stderr
+
+
+def test_misspelt_settings_are_errors_that_name_them() -> None:
+    program = "import infinirt; print(infinirt.Device())"
+    for name, value in {
+        "INFINIRT_CPU_SCHEDULE": "RANDOM:3",
+        "INFINIRT_CPU_MEMORY": "isolatd",
+        "INFINIRT_CPU_MEMORY_LIMIT": "lots",
+        "INFINIRT_CPU_DEVICES": "many",
+    }.items():
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env={**os.environ, "INFINIRT_DEVICE": "cpu", name: value},
+        )
+        assert done.returncode != 0
+        assert name in done.stderr, done.stderr
+
+
+def test_the_default_device_has_a_number() -> None:
+    program = "import infinirt; print(infinirt.Device())"
+    for value, expected in {
+        "cpu:1": "cpu:1",
+        "cpu": "cpu:0",
+        "cpu:9": "INFINIRT_DEVICE=cpu:9",
+        "cpu:x": "INFINIRT_DEVICE=cpu:x",
+    }.items():
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env={**os.environ, "INFINIRT_DEVICE": value, "INFINIRT_CPU_DEVICES": "2"},
+        )
+        assert expected in done.stdout + done.stderr, done.stdout + done.stderr

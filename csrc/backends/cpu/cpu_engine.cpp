@@ -8,6 +8,7 @@
 #include "backends/cpu/properties.h"
 #include "backends/cpu/settings.h"
 #include "engine/kernel.h"
+#include "engine/scheduler.h"
 
 namespace infinirt::cpu {
 
@@ -34,6 +35,7 @@ CpuEngine::CpuEngine(std::vector<int> ordinals, std::string problem)
     : ordinals_(std::move(ordinals)), memory_(static_cast<int>(ordinals_.size()), memory_options_from_environment()) {
   if (problem.empty()) problem = memory_options_from_environment().problem;
   if (problem.empty()) problem = memory_.problem();
+  if (problem.empty()) schedule_config(&problem);
   if (!problem.empty()) ordinals_.clear();
   backend.problem = problem;
   backend.is_accelerator = false;

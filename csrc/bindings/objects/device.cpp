@@ -80,10 +80,22 @@ TypeRow* row_of(const char* type) {
   return nullptr;
 }
 
+// Why a device type has no device, in the runtime's own words.
+std::string problem_of(const char* type) {
+  int count = 0;
+  infinirtXGetDeviceTypeCount(&count);
+  for (int i = 0; i < count; ++i) {
+    infinirtXDeviceTypeInfo info;
+    if (infinirtXGetDeviceTypeInfo(&info, i) == infinirtSuccess && std::strcmp(info.name, type) == 0)
+      return info.problem;
+  }
+  return "infinirt.device_types() says more";
+}
+
 DeviceObject* device_in(TypeRow& row, int ordinal) {
   if (ordinal < 0 || static_cast<size_t>(ordinal) >= row.devices.size()) {
     if (row.devices.empty()) {
-      raise_error(infinirtErrorNoDevice, "device type '%s' has no device; infinirt.device_types() says why", row.name);
+      raise_error(infinirtErrorNoDevice, "device type '%s' has no device: %s", row.name, problem_of(row.name).c_str());
     } else {
       raise_error(infinirtErrorInvalidDevice,
                   "%s:%d is out of range: there %s %zu device%s of type '%s', numbered from 0", row.name, ordinal,

@@ -9,6 +9,7 @@ import typer
 app = typer.Typer(
     name="infinirt",
     help="One runtime for every accelerator: what is here, and does it work?",
+    epilog="python -m infinirt --include-dir | --lib-dir | --cmake-dir | --v0-root prints where the parts are.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
