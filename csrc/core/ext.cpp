@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/dispatch.h"
+#include "core/log.h"
 
 namespace infinirt {
 
@@ -125,7 +126,12 @@ infinirtError_t drain(unsigned milliseconds) {
 }
 
 // Runs when the library is loaded: before it nothing resolves, and no handle can exist.
-[[gnu::constructor]] void on_load() { handle_arena_initialise(); }
+[[gnu::constructor]] void on_load() {
+  handle_arena_initialise();
+  if (log_enabled(LogLevel::Api)) {
+    add_call_hook([](FunctionId function) { log_line("call", kFunctionNames[static_cast<size_t>(function)]); });
+  }
+}
 
 }  // namespace
 

@@ -24,6 +24,23 @@ SANITIZER_ENVIRONMENT = {
 }
 
 
+# Programs about streams, events, capture, graphs and pools hold on every engine-run backend and kind of memory.
+SEMANTICS = (
+    "stream_test",
+    "capture_test",
+    "graph_test",
+    "graph_launch_test",
+    "graph_memory_test",
+    "pool_test",
+)
+SETTINGS = {
+    "minimal": {"INFINIRT_CPU_MIN": "1", "INFINIRT_DEVICE": "cpu-min"},
+    "isolated": {"INFINIRT_CPU_MEMORY": "isolated"},
+    "guarded": {"INFINIRT_CPU_MEMORY": "guarded"},
+    "one worker": {"INFINIRT_CPU_THREADS": "1"},
+}
+
+
 @functools.cache
 def build_outcome(root: Path, variant: str) -> tuple[Path | None, str]:
     """The folder of the variant's executables, or None and the output of what failed. Built once in a session."""
@@ -69,12 +86,23 @@ def fixed_addresses() -> list[str]:
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.timeout(1800)
 def test_program(name: str, cpp_variant: str, pytestconfig: pytest.Config) -> None:
+    run(name, cpp_variant, pytestconfig, {})
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("name", SEMANTICS)
+@pytest.mark.timeout(1800)
+def test_program_in_other_settings(name: str, setting: str, pytestconfig: pytest.Config) -> None:
+    run(name, "release", pytestconfig, SETTINGS[setting])
+
+
+def run(name: str, cpp_variant: str, pytestconfig: pytest.Config, setting: dict[str, str]) -> None:
     root = (pytestconfig.rootpath / pytestconfig.getoption("--cpp-build-root")).resolve()
     folder, output = build_outcome(root, cpp_variant)
     if folder is None:
         pytest.fail(f"the {cpp_variant} build failed\n{output}", pytrace=False)
     prefix = fixed_addresses() if cpp_variant == "thread" else []
-    environment = {**SANITIZER_ENVIRONMENT, **os.environ}
+    environment = {**SANITIZER_ENVIRONMENT, **os.environ, **setting}
     try:
         done = subprocess.run(
             [*prefix, str(folder / name)],

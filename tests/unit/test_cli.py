@@ -98,3 +98,23 @@ def test_the_default_device_has_a_number() -> None:
             env={**os.environ, "INFINIRT_DEVICE": value, "INFINIRT_CPU_DEVICES": "2"},
         )
         assert expected in done.stdout + done.stderr, done.stdout + done.stderr
+
+
+def test_calls_and_failures_are_logged_when_asked_for() -> None:
+    program = "from infinirt import runtime as rt; rt.infinirtGetDevice(); rt.infinirtStreamDestroy(0); rt.infinirtGetDevice()"
+
+    def logged(level: str) -> list[str]:
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env={**os.environ, "INFINIRT_DEVICE": "cpu", "INFINIRT_LOG": level},
+        )
+        assert done.returncode == 0, done.stderr
+        return [line.split("] ", 1)[1] for line in done.stderr.splitlines() if line.startswith("[infinirt ")]
+
+    assert logged("") == []
+    assert [line for line in logged("error") if "infinirtStreamDestroy: stream" in line] == logged("error")
+    assert len(logged("error")) == 1
+    assert logged("api").count("call: infinirtGetDevice") == 2
