@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 
 def infinirt(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
@@ -63,41 +65,39 @@ def test_an_unknown_device_is_a_clear_error() -> None:
     assert "cpu" in done.stderr
 
 
-def test_misspelt_settings_are_errors_that_name_them() -> None:
-    program = "import infinirt; print(infinirt.Device())"
-    for name, value in {
-        "INFINIRT_CPU_SCHEDULE": "RANDOM:3",
-        "INFINIRT_CPU_MEMORY": "isolatd",
-        "INFINIRT_CPU_MEMORY_LIMIT": "lots",
-        "INFINIRT_CPU_DEVICES": "many",
-    }.items():
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            env={**os.environ, "INFINIRT_DEVICE": "cpu", name: value},
-        )
-        assert done.returncode != 0
-        assert name in done.stderr, done.stderr
+def default_device(**environment: str) -> str:
+    """What a fresh process prints as its default device, or the error it ends with."""
+    done = subprocess.run(
+        [sys.executable, "-c", "import infinirt; print(infinirt.Device())"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "INFINIRT_DEVICE": "cpu", **environment},
+    )
+    return done.stdout if done.returncode == 0 else done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("INFINIRT_CPU_SCHEDULE", "RANDOM:3"),
+        ("INFINIRT_CPU_SCHEDULE", "random:x"),
+        ("INFINIRT_CPU_MEMORY", "isolatd"),
+        ("INFINIRT_CPU_MEMORY_LIMIT", "lots"),
+        ("INFINIRT_CPU_DEVICES", "many"),
+    ],
+)
+def test_misspelt_settings_are_errors_that_name_them(name: str, value: str) -> None:
+    said = default_device(**{name: value})
+    assert "Error" in said
+    assert f"{name}={value}" in said
 
 
 def test_the_default_device_has_a_number() -> None:
-    program = "import infinirt; print(infinirt.Device())"
-    for value, expected in {
-        "cpu:1": "cpu:1",
-        "cpu": "cpu:0",
-        "cpu:9": "INFINIRT_DEVICE=cpu:9",
-        "cpu:x": "INFINIRT_DEVICE=cpu:x",
-    }.items():
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            env={**os.environ, "INFINIRT_DEVICE": value, "INFINIRT_CPU_DEVICES": "2"},
-        )
-        assert expected in done.stdout + done.stderr, done.stdout + done.stderr
+    assert default_device(INFINIRT_DEVICE="cpu:1", INFINIRT_CPU_DEVICES="2") == "cpu:1\n"
+    assert default_device() == "cpu:0\n"
+    assert "INFINIRT_DEVICE=cpu:9" in default_device(INFINIRT_DEVICE="cpu:9")
+    assert "INFINIRT_DEVICE=cpu:x" in default_device(INFINIRT_DEVICE="cpu:x")
 
 
 def test_calls_and_failures_are_logged_when_asked_for() -> None:
