@@ -96,6 +96,14 @@ INFINIRT_API infinirtError_t infinirtXRegisterKernel(const infinirtXKernelInfo* 
 INFINIRT_API infinirtError_t infinirtXLaunchHostFunc(infinirtStream_t stream, infinirtHostFn_t fn, void* userData,
                                                      infinirtHostFn_t destroy);
 
+/* ---- Language runtimes with a global lock ------------------------------------------------------------------------- */
+
+/* Some calls on the CPU device wait for device work only in rare cases: an allocation at the limit of memory. A language
+ * runtime that makes such calls holding a lock which host functions need gives it away meanwhile: `begin` is called on the
+ * thread that is about to wait, `end` on the same thread afterwards, with what `begin` returned. Both null: none. Neither
+ * may call the API. */
+INFINIRT_API infinirtError_t infinirtXSetWaitHooks(void* (*begin)(void), void (*end)(void* state));
+
 /* ---- Testing aids (CPU device) ------------------------------------------------------------------------------------ */
 
 /* Limits the memory of a device: allocations beyond `bytes` fail as out of memory. 0 takes the limit away. The initial

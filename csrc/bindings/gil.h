@@ -4,6 +4,8 @@
 // - Quick functions keep it while the thread works on the CPU device: there they neither block nor run foreign code, and
 //   releasing costs more than the call. On any other device type every call enters a foreign library, so they release.
 // - A synchronise asks first: if there is nothing to wait for, the lock stays.
+// - A quick function that has to wait after all (an allocation at the limit of memory) gives the lock away at that moment:
+//   the library calls back (infinirtXSetWaitHooks).
 // In the test modes in which an enqueuing call may run the work itself (INFINIRT_LAUNCH_BLOCKING, a schedule that is not
 // asynchronous) every call can block, and all release.
 #pragma once

@@ -7,6 +7,7 @@
 
 #include "core/dispatch.h"
 #include "core/log.h"
+#include "core/wait_hooks.h"
 
 namespace infinirt {
 
@@ -180,6 +181,12 @@ infinirtError_t infinirtXGetSupport(enum infinirtXSupport* support, const char* 
 infinirtError_t infinirtXLaunchHostFunc(infinirtStream_t stream, infinirtHostFn_t fn, void* userData,
                                         infinirtHostFn_t destroy) {
   return finish(__func__, launch_host_func(stream, fn, userData, destroy));
+}
+
+infinirtError_t infinirtXSetWaitHooks(void* (*begin)(void), void (*end)(void* state)) {
+  if (!begin != !end) return finish(__func__, fail(infinirtErrorInvalidValue, "begin and end go together"));
+  set_wait_hooks({begin, end});
+  return infinirtSuccess;
 }
 
 infinirtError_t infinirtXSetMemoryLimit(int device, size_t bytes) {

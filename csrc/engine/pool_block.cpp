@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "core/wait_hooks.h"
 #include "engine/event.h"
 #include "engine/graph_memory.h"
 #include "engine/pool.h"
@@ -27,6 +28,7 @@ void wait_for_device(EngineDevice& device) {
     points.push_back(device.legacy->tail());
     for (const Stream* stream : device.streams) points.push_back(stream->tail());
   }
+  const RareWaitScope waiting;  // the calling thread may hold a lock that the pending work needs
   const int64_t deadline = monotonic_ns() + kPatience;
   for (const Point& point : points) {
     if (point.reached()) continue;

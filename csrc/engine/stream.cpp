@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/object_pool.h"
+#include "core/wait_hooks.h"
 #include "engine/capture.h"
 #include "engine/graph_run.h"
 #include "engine/pool.h"
@@ -288,6 +289,7 @@ infinirtError_t submit(Stream& stream, Work& work) {
   const bool waits = launch_blocking() && work.type != WorkType::Host && work.type != WorkType::Callback;
   work.type = WorkType::Nothing;  // the queue owns it now
   if (waits) {
+    const RareWaitScope waiting;
     wait_for(done);
     return take_async_error(*stream.device);
   }

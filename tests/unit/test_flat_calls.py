@@ -274,6 +274,7 @@ for s in (stream, 0, other):
         ok(rt.infinirtLaunchHostFunc(s, lambda _: None, None))
     ok(rt.infinirtStreamGetCaptureInfo(s))
     ok(rt.infinirtStreamGetId(s))
+    ok(rt.infinirtFreeAsync(ok(rt.infinirtMallocAsync(1 << 20, s)), s))
 ok(rt.infinirtPointerGetAttributes(pointer))
 ok(rt.infinirtMemGetInfo())
 ok(rt.infinirtStreamDestroy(ok(rt.infinirtStreamCreate())))
@@ -366,3 +367,31 @@ def test_nothing_leaks(stream: Any) -> None:
         pytest.fail(f"each round leaves objects or references behind: {growth} in batches of {rounds}")
     ok(rt.infinirtGraphDestroy(graph))
     ok(rt.infinirtEventDestroy(event))
+
+
+AT_THE_LIMIT = """
+import threading
+import infinirt.runtime as rt
+def ok(result):
+    assert result[0] == 0, (result, rt.infinirtXGetLastErrorMessage())
+    return result[1] if len(result) == 2 else result[1:]
+properties = rt.infinirtMemPoolProps()
+properties.allocType = rt.infinirtMemAllocationType.infinirtMemAllocationTypePinned
+properties.location.type = rt.infinirtMemLocationType.infinirtMemLocationTypeDevice
+first, second = ok(rt.infinirtMemPoolCreate(properties)), ok(rt.infinirtMemPoolCreate(properties))
+ok(rt.infinirtXSetMemoryLimit(0, 64 << 20))
+stream, other = ok(rt.infinirtStreamCreateWithFlags(1)), ok(rt.infinirtStreamCreateWithFlags(1))
+pointer = ok(rt.infinirtMallocFromPoolAsync(48 << 20, first, stream))
+seen, gate = [], threading.Event()
+ok(rt.infinirtLaunchHostFunc(stream, lambda _: (gate.wait(), seen.append("ran")), None))
+ok(rt.infinirtFreeAsync(pointer, stream))
+threading.Timer(0.05, gate.set).start()
+ok(rt.infinirtMallocFromPoolAsync(48 << 20, second, other))
+print(seen)
+"""
+
+
+def test_an_allocation_at_the_limit_lets_python_functions_run() -> None:
+    """It usually keeps the interpreter lock, but here it waits for a free behind a Python function."""
+    done = python(AT_THE_LIMIT)
+    assert done.stdout == "['ran']\n", done.stdout

@@ -51,3 +51,25 @@ def test_a_failure_surfaces_at_the_launch() -> None:
 def test_without_it_a_failure_surfaces_later() -> None:
     assert run("0", graph=False) == ["launched", "failed 719"]
     assert run("0", graph=True) == ["launched", "failed 719"]
+
+
+AFTER_A_FUNCTION = """
+import time, infinirt
+stream = infinirt.Device("cpu").create_stream()
+seen = []
+buffer = infinirt.Device("cpu").allocate(1 << 20, stream=stream)
+stream.launch_host_func(lambda: (time.sleep(0.05), seen.append("ran")))
+buffer.fill(1, stream=stream)
+print(seen)
+"""
+
+
+def test_a_blocking_call_lets_python_functions_before_it_run() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", AFTER_A_FUNCTION],
+        env={**os.environ, "INFINIRT_LAUNCH_BLOCKING": "1", "INFINIRT_DEVICE": "cpu"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stdout == "['ran']\n", done.stderr

@@ -20,7 +20,8 @@ class CpuEngine final : public Engine {
   infinirtError_t fill(const FillWork& work) override;
   infinirtError_t run_kernel(const KernelWork& work, int device) override;
   void properties(int device, struct infinirtDeviceProp* properties) override;
-  size_t inline_limit() const override { return size_t{16} << 10; }
+  // Such a copy takes less time than waking a worker for it.
+  size_t inline_limit() const override { return size_t{64} << 10; }
 
   bool in_device_range(const void* pointer) const override { return memory_.in_device_range(pointer); }
   void* host_address(const void* pointer) const override { return memory_.backing(pointer); }

@@ -36,8 +36,7 @@ PyObject* allocate_from(PoolObject* pool, PyObject* size_object, PyObject* strea
   unsigned long long capture = 0;
   infinirtError_t error = infinirtSuccess;
   if (size > 0) {
-    // Without the interpreter's lock: at the limit of memory this waits for work, which may need the lock.
-    error = without_gil(true, [&] {
+    error = without_gil(stream->may_block, [&] {
       return on_stream(stream, [&](infinirtStream_t s) {
         const infinirtError_t failed = rt.MallocFromPoolAsync(&pointer, size, pool->handle, s);
         if (failed == infinirtSuccess) capture = capture_state(s).id;

@@ -159,13 +159,23 @@ Outcome free_block(void* data) {
   return Outcome::Done;
 }
 
-// The common case, without a Block: pool memory that only its own stream used. False: not possible now.
-bool free_at_once(BufferObject* buffer) {
+// The common case, without a Block: pool memory that only its own stream used.
+infinirtError_t free_on_own_stream(BufferObject* buffer) {
   auto* stream = reinterpret_cast<StreamObject*>(buffer->stream);
-  if (is_out_of_reach(stream) || barred(stream)) return false;
-  const infinirtError_t error = without_gil(stream->may_block, [&] {
+  return without_gil(stream->may_block, [&] {
     return on_stream(stream, [&](infinirtStream_t s) { return rt.FreeAsync(buffer->pointer, s); });
   });
+}
+
+bool is_used_by_own_stream_only(const BufferObject* buffer) {
+  return buffer->from_pool && buffer->use_count == 0 && buffer->stream != nullptr &&
+         !is_out_of_reach(reinterpret_cast<StreamObject*>(buffer->stream));
+}
+
+// False: not possible now.
+bool free_at_once(BufferObject* buffer) {
+  if (barred(reinterpret_cast<StreamObject*>(buffer->stream))) return false;
+  const infinirtError_t error = free_on_own_stream(buffer);
   if (error == infinirtErrorNotPermitted || error == infinirtErrorInvalidResourceHandle) return false;
   Py_CLEAR(buffer->resource);
   Py_CLEAR(buffer->stream);
@@ -175,6 +185,11 @@ bool free_at_once(BufferObject* buffer) {
 }  // namespace
 
 bool release_memory(BufferObject* buffer, StreamObject* given) {
+  if (!given && is_used_by_own_stream_only(buffer) && free_on_own_stream(buffer) == infinirtSuccess) {
+    Py_CLEAR(buffer->resource);
+    Py_CLEAR(buffer->stream);
+    return true;
+  }
   Block* block = take(buffer);
   auto* own = as_stream(block->stream);
   StreamObject* stream = given ? given : own;
@@ -214,7 +229,7 @@ void release_memory_at_end(BufferObject* buffer) {
     delete block;
     return;
   }
-  if (buffer->from_pool && buffer->use_count == 0 && free_at_once(buffer)) return;
+  if (is_used_by_own_stream_only(buffer) && free_at_once(buffer)) return;
   do_or_defer(free_block, take(buffer));
 }
 
