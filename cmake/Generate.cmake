@@ -35,6 +35,7 @@ set(core_artefacts
     dispatch:dispatch.cpp
     unsupported:unsupported.cpp
     errors:errors.cpp
+    nvidia:nvidia_calls.cpp
     fill:api_list.inc)
 set(INFINIRT_GENERATED_FILES)
 foreach(artefact IN LISTS core_artefacts)

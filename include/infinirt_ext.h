@@ -104,6 +104,11 @@ INFINIRT_API infinirtError_t infinirtXLaunchHostFunc(infinirtStream_t stream, in
  * may call the API. */
 INFINIRT_API infinirtError_t infinirtXSetWaitHooks(void* (*begin)(void), void (*end)(void* state));
 
+/* Adds a folder in which vendors' packages may lie, as Python's site-packages: a device type that needs its vendor's library
+ * looks there, after libraries that the process has already and before the system's. Takes effect for libraries that have
+ * not been looked for yet. */
+INFINIRT_API infinirtError_t infinirtXAddLibraryFolder(const char* folder);
+
 /* ---- Testing aids (CPU device) ------------------------------------------------------------------------------------ */
 
 /* Limits the memory of a device: allocations beyond `bytes` fail as out of memory. 0 takes the limit away. The initial

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "bindings/wait_hooks.h"
+#include "bindings/interpreter.h"
 
 namespace infinirt::python {
 
@@ -11,7 +11,7 @@ bool every_call_may_block = false;
 const char* cpu_type_name = nullptr;
 
 void initialise_gil_policy() {
-  install_wait_hooks();
+  introduce_interpreter();
   const char* blocking = std::getenv("INFINIRT_LAUNCH_BLOCKING");
   const char* schedule = std::getenv("INFINIRT_CPU_SCHEDULE");
   const bool launches_block = blocking != nullptr && blocking[0] != '\0' && std::strcmp(blocking, "0") != 0;

@@ -123,18 +123,29 @@ const Backend* current_backend(ThreadState& ts) {
   if (!ts.backend) {
     const Backend* backend = default_backend();
     if (backend && backend->device_count() == 0) {
-      fail(infinirtErrorNoDevice, "device type '%s' has no device: %s", backend->name.c_str(),
+      fail(backend->problem_code, "device type '%s' has no device: %s", backend->name.c_str(),
            backend->problem.c_str());
       return nullptr;
     }
-    if (backend) ts.device[backend->index] = list().chosen_device;
-    ts.backend = backend;
+    if (backend) {
+      ts.device[backend->index] = list().chosen_device;
+      choose_backend(ts, backend);
+      if (list().chosen_device != 0 && backend->native_handles) backend->table.SetDevice(list().chosen_device);
+    }
   }
   return ts.backend;
 }
 
+std::atomic<const Backend*> g_native_backend{nullptr};
+
+void choose_backend(ThreadState& ts, const Backend* backend) {
+  if (backend->native_handles) g_native_backend.store(backend, std::memory_order_release);
+  ts.backend = backend;
+}
+
 infinirtError_t unsupported_call(FunctionId function) {
   const Backend* backend = thread_state().backend;
+  if (backend && !backend->refusal.empty()) return fail(backend->refusal_code, "%s", backend->refusal.c_str());
   return fail(infinirtErrorNotSupported, "not supported on device type '%s'; infinirtXGetSupport tells what is (%s)",
               backend ? backend->name.c_str() : "?", kFunctionNames[static_cast<size_t>(function)]);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -20,19 +21,23 @@ struct BackendExtensions {
   infinirtError_t (*GetHostAddress)(Backend&, const void* device_pointer, void** host) = nullptr;
   infinirtError_t (*SeedSchedule)(uint64_t seed) = nullptr;
   bool (*Drain)(Backend&, int64_t timeout_ns) = nullptr;  // false: work is left
+  bool (*OwnsPointer)(const void*) = nullptr;  // for backends whose allocations are not in the registry
 };
 
 struct Backend {
   std::string name;      // the device type: "cpu", "nvidia", …
   std::string origin;    // where it comes from, for people: "built in", a library's path, …
   std::string problem;   // why it has no devices; empty when it has
+  infinirtError_t problem_code = infinirtErrorNoDevice;  // with it
+  std::string refusal;   // why calls fail that the backend does have: in a forked child; empty usually
+  infinirtError_t refusal_code = infinirtErrorNotSupported;  // with it
   uint8_t index = 0;     // position in the list; given at registration
   bool is_accelerator = false;   // preferred over the CPU when no device type was chosen
   bool native_handles = false;   // its handles are the vendor's own: foreign handle values are routed to it
   BackendTable table;
   BackendExtensions extensions;
   std::array<Support, static_cast<size_t>(FunctionId::Count)> support{};
-  int (*device_count)() = nullptr;  // never fails; 0 when unusable
+  int (*device_count)() = nullptr;  // never fails; 0 when unusable. May load a library, and then fills what is above
   void* engine = nullptr;           // the engine instance of an engine-run backend
 };
 
@@ -56,6 +61,13 @@ const Backend* default_backend();
 
 // The thread's backend, chosen by default on first use; null with a message on failure.
 const Backend* current_backend(ThreadState& ts);
+
+// Makes it the thread's own.
+void choose_backend(ThreadState& ts, const Backend* backend);
+
+// The backend whose handles are the vendor's own, once some thread has chosen it; null before. Values that are no handles of
+// this runtime go there.
+extern std::atomic<const Backend*> g_native_backend;
 
 // Built-in backends put a registrar into this list by a static object in their own folder, so that nothing outside the
 // folder names them. Registrars run once, in priority order (lower first), when the list is first looked at.

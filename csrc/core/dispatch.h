@@ -37,7 +37,10 @@ inline const Backend* route_current(ThreadState& ts) {
 }
 
 // A handle that is not of ours: the backend whose handles are native, else the current one, which will reject it.
-[[gnu::cold]] const Backend* route_foreign(ThreadState& ts);
+inline const Backend* route_foreign(ThreadState& ts) {
+  const Backend* native = g_native_backend.load(std::memory_order_relaxed);
+  return native ? native : route_current(ts);
+}
 const Backend* backend_of_slot(const HandleSlot& slot);
 
 [[gnu::always_inline]] inline const Backend* route_handle(ThreadState& ts, const void* handle) {
@@ -56,9 +59,17 @@ const Backend* backend_of_slot(const HandleSlot& slot);
   return reinterpret_cast<uintptr_t>(stream) <= 2 ? route_current(ts) : route_handle(ts, stream);
 }
 
+// An address that is not in the registry: the backend with native handles knows its own.
+[[gnu::cold]] const Backend* route_unknown_pointer(ThreadState& ts, const void* pointer);
+
+inline const Backend* route_miss(ThreadState& ts, const void* pointer) {
+  const Backend* native = g_native_backend.load(std::memory_order_relaxed);
+  return INFINIRT_LIKELY(!native || native == ts.backend) ? route_current(ts) : route_unknown_pointer(ts, pointer);
+}
+
 inline const Backend* route_pointer(ThreadState& ts, const void* pointer) {
   const Backend* owner = registry_owner(pointer);
-  return owner ? owner : route_current(ts);
+  return owner ? owner : route_miss(ts, pointer);
 }
 
 }  // namespace infinirt

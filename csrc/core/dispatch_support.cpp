@@ -33,12 +33,11 @@ infinirtError_t enter_slow(ThreadState& ts, FunctionId function) {
   return infinirtSuccess;
 }
 
-const Backend* route_foreign(ThreadState& ts) {
-  const int n = backend_count();
-  for (int i = 0; i < n; ++i) {
-    if (backend_at(i)->native_handles) return backend_at(i);
-  }
-  return route_current(ts);
+const Backend* route_unknown_pointer(ThreadState& ts, const void* pointer) {
+  const Backend* native = g_native_backend.load(std::memory_order_acquire);
+  const Backend* current = route_current(ts);
+  if (!native || native == current || !pointer || !native->extensions.OwnsPointer) return current;
+  return native->extensions.OwnsPointer(pointer) ? native : current;
 }
 
 const Backend* backend_of_slot(const HandleSlot& slot) { return backend_at(slot.backend); }

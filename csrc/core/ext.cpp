@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/dispatch.h"
+#include "core/library_folders.h"
 #include "core/log.h"
 #include "core/wait_hooks.h"
 
@@ -44,9 +45,9 @@ infinirtError_t set_device_type(const char* type) {
   if (!backend)
     return fail(infinirtErrorInvalidDevice, "type '%s' does not exist; known types: %s", type, known_types().c_str());
   if (backend->device_count() == 0) {
-    return fail(infinirtErrorNoDevice, "type '%s' has no device: %s", type, backend->problem.c_str());
+    return fail(backend->problem_code, "type '%s' has no device: %s", type, backend->problem.c_str());
   }
-  thread_state().backend = backend;
+  choose_backend(thread_state(), backend);
   return infinirtSuccess;
 }
 
@@ -56,6 +57,7 @@ infinirtError_t get_support(enum infinirtXSupport* support, const char* type, co
   Backend* backend = find_backend(type);
   if (!backend)
     return fail(infinirtErrorInvalidDevice, "type '%s' does not exist; known types: %s", type, known_types().c_str());
+  backend->device_count();  // may load a library that knows
   for (size_t i = 0; i < static_cast<size_t>(FunctionId::Count); ++i) {
     if (std::strcmp(kFunctionNames[i], function) == 0) {
       *support = static_cast<infinirtXSupport>(backend->support[i]);
@@ -167,8 +169,8 @@ infinirtError_t infinirtXGetDeviceTypeInfo(infinirtXDeviceTypeInfo* info, int in
     return finish(__func__, fail(infinirtErrorInvalidValue, "index %d is out of range; there are %d device types",
                                  index, backend_count()));
   }
-  *info = {backend->name.c_str(), backend->origin.c_str(), backend->problem.c_str(), backend->device_count(),
-           backend->is_accelerator};
+  const int devices = backend->device_count();  // first: it may find out what the texts say
+  *info = {backend->name.c_str(), backend->origin.c_str(), backend->problem.c_str(), devices, backend->is_accelerator};
   return infinirtSuccess;
 }
 
@@ -186,6 +188,12 @@ infinirtError_t infinirtXLaunchHostFunc(infinirtStream_t stream, infinirtHostFn_
 infinirtError_t infinirtXSetWaitHooks(void* (*begin)(void), void (*end)(void* state)) {
   if (!begin != !end) return finish(__func__, fail(infinirtErrorInvalidValue, "begin and end go together"));
   set_wait_hooks({begin, end});
+  return infinirtSuccess;
+}
+
+infinirtError_t infinirtXAddLibraryFolder(const char* folder) {
+  if (!folder || !*folder) return finish(__func__, fail(infinirtErrorInvalidValue, "folder is null or empty"));
+  add_library_folder(folder);
   return infinirtSuccess;
 }
 

@@ -20,6 +20,7 @@ struct ThreadExtra {
   infinirtError_t pending_code = infinirtSuccess;  // given to fail() with it
   void (*on_failure)(const char* function) = nullptr;  // one-shot: called with the name of the call that is failing
   void* per_thread_streams[kMaxBackends] = {};  // engine-owned: one list of streams per backend
+  void* recent_calls = nullptr;                 // owned by the backend with native handles: what was enqueued last
 };
 
 // The part every call reads. Zero-initialised, so the first access costs nothing but the load.

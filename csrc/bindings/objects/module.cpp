@@ -12,7 +12,7 @@
 #include "bindings/objects/library.h"
 #include "bindings/objects/pool.h"
 #include "bindings/objects/stream.h"
-#include "bindings/wait_hooks.h"
+#include "bindings/interpreter.h"
 
 namespace infinirt::objects {
 
@@ -60,7 +60,7 @@ bool add_type(PyObject* module, const char* name, PyTypeObject* type, PyTypeObje
 
 int execute(PyObject* module) {
   if (!load_library()) return -1;
-  python::install_wait_hooks();
+  python::introduce_interpreter();
   for (PyMethodDef* functions : {own_functions, device_functions, object_functions, graph_functions}) {
     if (PyModule_AddFunctions(module, functions) < 0) return -1;
   }

@@ -25,7 +25,7 @@ if not __package__:
     _package.loader.exec_module(_module)
     __package__ = "infinirt_spec"
 
-from .emit import dispatch, errors, header, symbols, table
+from .emit import dispatch, errors, header, nvidia, symbols, table
 from .python import emit_flat, emit_stubs
 
 Renderer = Callable[[argparse.Namespace], str]
@@ -37,6 +37,7 @@ ARTEFACTS: dict[str, Renderer] = {
     "unsupported": lambda _: table.render_unsupported(),
     "fill": lambda _: table.render_list(),
     "errors": lambda _: errors.render(),
+    "nvidia": lambda _: nvidia.render(),
     "version_script": lambda options: symbols.render(options.extension_header),
     "flat": lambda _: emit_flat.render(),
     "stubs": lambda _: emit_stubs.render(),

@@ -112,11 +112,13 @@ class Cuda13:
 
     `symbol` is the symbol of `libcudart.so.13` to call, None where 13 has nothing that corresponds. `params` are that
     symbol's parameters (in our names) where they differ from ours, else None. `note` says how the call is carried over.
+    `reshaped`: the parameters agree, but a struct behind one of them has another layout.
     """
 
     symbol: str | None
     params: tuple[Param, ...] | None
     note: str
+    reshaped: bool = False
 
 
 @dataclass(frozen=True)
@@ -189,8 +191,8 @@ def in_group(group: str, *functions: Function) -> tuple[Function, ...]:
     return tuple(replace(f, group=group) for f in functions)
 
 
-def cuda13(symbol: str | None, params: str | None, note: str) -> Cuda13:
-    return Cuda13(symbol, parse_params(params) if params is not None else None, note)
+def cuda13(symbol: str | None, params: str | None, note: str, *, reshaped: bool = False) -> Cuda13:
+    return Cuda13(symbol, parse_params(params) if params is not None else None, note, reshaped)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,9 @@ namespace {{
 inline const Backend* route_pointers(ThreadState& ts, const void* first, const void* second) {{
   const Backend* owner = registry_owner(first);
   if (!owner) owner = registry_owner(second);
-  return owner ? owner : route_current(ts);
+  if (owner) return owner;
+  const Backend* backend = route_miss(ts, first);
+  return backend == ts.backend ? route_miss(ts, second) : backend;
 }}
 
 inline infinirtStream_t per_thread_if_default(infinirtStream_t stream) {{

@@ -64,6 +64,7 @@ FUNCTIONS = in_group(
                 "CUDA 13 has a shorter struct under the same symbol; fields that it dropped come from "
                 "DeviceGetAttribute."
             ),
+            reshaped=True,
         ),
     ),
     function(
@@ -76,6 +77,7 @@ FUNCTIONS = in_group(
             "cudaGetDeviceProperties",
             None,
             "see GetDeviceProperties",
+            reshaped=True,
         ),
     ),
     function(

@@ -291,6 +291,12 @@ FUNCTIONS = in_group(
             "Writes what kind of memory a pointer refers to and where it lives. A pointer unknown to the "
             "runtime is no error: its type is infinirtMemoryTypeUnregistered."
         ),
+        cuda13=cuda13(
+            "cudaPointerGetAttributes",
+            None,
+            "CUDA 13 writes a longer struct: 64 more bytes, reserved",
+            reshaped=True,
+        ),
     ),
     function(
         "infinirtMemPrefetchAsync",

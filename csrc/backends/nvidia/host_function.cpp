@@ -1,0 +1,82 @@
+#include "backends/nvidia/host_function.h"
+
+#include "backends/nvidia/around_calls.h"
+#include "backends/nvidia/real_library.h"
+
+namespace infinirt::nvidia {
+
+namespace {
+
+struct Call {
+  infinirtHostFn_t fn;
+  void* data;
+  infinirtHostFn_t destroy;
+};
+
+// NVIDIA's library refuses its own calls in a host function; this makes all of ours refuse.
+class BarredScope {
+ public:
+  BarredScope() { ++thread_state().call_barrier; }
+  ~BarredScope() { --thread_state().call_barrier; }
+};
+
+void run(void* opaque) {
+  const BarredScope barred;
+  const auto* call = static_cast<Call*>(opaque);
+  call->fn(call->data);
+}
+
+void dispose(void* opaque) {
+  const BarredScope barred;
+  auto* call = static_cast<Call*>(opaque);
+  if (call->destroy) call->destroy(call->data);
+  delete call;
+}
+
+void run_once(void* opaque) {
+  run(opaque);
+  dispose(opaque);
+}
+
+// In a capture the graph owns the call: it goes with the last graph that holds the node.
+infinirtError_t record(infinirtStream_t stream, infinirtGraph_t graph, Call* call) {
+  infinirtUserObject_t owner = nullptr;
+  if (auto error = real.UserObjectCreate(&owner, call, dispose, 1, infinirtUserObjectNoDestructorSync)) {
+    dispose(call);
+    return error;
+  }
+  if (auto error = real.GraphRetainUserObject(graph, owner, 1, infinirtGraphUserObjectMove)) {
+    real.UserObjectRelease(owner, 1);
+    return error;
+  }
+  return real.LaunchHostFunc(stream, run, call);
+}
+
+}  // namespace
+
+infinirtError_t launch_host_func(infinirtStream_t stream, infinirtHostFn_t fn, void* data, infinirtHostFn_t destroy) {
+  auto* call = new Call{fn, data, destroy};
+  infinirtError_t error = infinirtSuccess;
+  if (!fn) {
+    error = fail(infinirtErrorInvalidValue, "fn is null; a host function was expected");
+  } else if (is_dead(stream)) {
+    error = refuse_dead(stream, "stream");
+  }
+  if (error != infinirtSuccess) {
+    dispose(call);
+    return error;
+  }
+  note_call(FunctionId::LaunchHostFunc, stream, nullptr);
+  enum infinirtStreamCaptureStatus status = infinirtStreamCaptureStatusNone;
+  infinirtGraph_t graph = nullptr;
+  error = real.StreamGetCaptureInfo(stream, &status, nullptr, &graph, nullptr, nullptr);
+  if (error == infinirtSuccess && status == infinirtStreamCaptureStatusActive) {
+    error = record(stream, graph, call);
+  } else {
+    error = real.LaunchHostFunc(stream, run_once, call);
+    if (error != infinirtSuccess) dispose(call);
+  }
+  return error == infinirtSuccess ? error : failed(FunctionId::LaunchHostFunc, error, stream, "stream %p", shown(stream));
+}
+
+}  // namespace infinirt::nvidia
