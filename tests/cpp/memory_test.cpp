@@ -8,21 +8,10 @@
 
 #include "child.h"
 #include "gate.h"
-#include "infinirt.h"
-#include "infinirt_ext.h"
+#include "support.h"
 #include "waiting.h"
 
 namespace {
-
-#define OK(call) CHECK_EQ(call, infinirtSuccess)
-#define FAILS(call, code)   \
-  do {                      \
-    CHECK_EQ(call, code);   \
-    infinirtGetLastError(); \
-  } while (0)
-
-std::string message() { return infinirtXGetLastErrorMessage(); }
-bool says(const char* text) { return message().find(text) != std::string::npos; }
 
 char* device_memory(size_t size) {
   void* p = nullptr;

@@ -27,11 +27,17 @@ SANITIZER_ENVIRONMENT = {
 # Programs about streams, events, capture, graphs and pools hold on every engine-run backend and kind of memory.
 SEMANTICS = (
     "stream_test",
+    "stream_race_test",
+    "event_test",
+    "host_function_test",
     "capture_test",
+    "capture_rules_test",
     "graph_test",
     "graph_launch_test",
     "graph_memory_test",
     "pool_test",
+    "pool_reuse_test",
+    "pool_stress_test",
 )
 SETTINGS = {
     "minimal": {"INFINIRT_CPU_MIN": "1", "INFINIRT_DEVICE": "cpu-min"},
