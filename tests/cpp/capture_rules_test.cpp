@@ -1,5 +1,6 @@
 // What a stream capture bars, what breaks it, and with which codes.
 #include <thread>
+#include <vector>
 
 #include "capture_support.h"
 
@@ -182,6 +183,74 @@ TEST(captures_are_isolated_and_do_not_merge) {
   end_capture(first, infinirtErrorStreamCaptureInvalidated);
   for (auto event : {outside, inside, never}) OK(infinirtEventDestroy(event));
   for (auto stream : {first, second, plain}) OK(infinirtStreamDestroy(stream));
+}
+
+TEST(every_use_of_the_legacy_stream_breaks_a_blocking_capture) {
+  infinirtStream_t blocking = make_blocking_stream();
+  infinirtEvent_t event = make_event(), recorded = make_event();
+  OK(infinirtEventRecord(recorded, nullptr));
+  const auto breaks = [&](auto&& call) {
+    OK(infinirtStreamBeginCapture(blocking, infinirtStreamCaptureModeRelaxed));
+    CHECK_EQ(call(), infinirtErrorStreamCaptureImplicit);
+    CHECK_EQ(status_of(blocking), infinirtStreamCaptureStatusInvalidated);
+    end_capture(blocking, infinirtErrorStreamCaptureInvalidated);
+  };
+  for (infinirtStream_t legacy : {infinirtStream_t{nullptr}, infinirtStreamLegacy}) {
+    breaks([&] { return infinirtStreamQuery(legacy); });
+    breaks([&] { return infinirtStreamSynchronize(legacy); });
+    breaks([&] { return infinirtEventRecord(event, legacy); });
+    breaks([&] { return infinirtStreamWaitEvent(legacy, recorded, 0); });
+    breaks([&] { return infinirtLaunchHostFunc(legacy, [](void*) {}, nullptr); });
+  }
+  for (auto e : {event, recorded}) OK(infinirtEventDestroy(e));
+  OK(infinirtStreamDestroy(blocking));
+}
+
+TEST(a_thread_that_asks_for_thread_local_is_barred_by_its_own_capture) {
+  infinirtStream_t stream = make_stream();
+  enum infinirtStreamCaptureMode mode = infinirtStreamCaptureModeThreadLocal;
+  OK(infinirtThreadExchangeStreamCaptureMode(&mode));
+  OK(infinirtStreamBeginCapture(stream, infinirtStreamCaptureModeGlobal));
+  void* pointer = nullptr;
+  CHECK_EQ(infinirtMalloc(&pointer, 64), infinirtErrorStreamCaptureUnsupported);
+  end_capture(stream, infinirtErrorStreamCaptureInvalidated);
+  OK(infinirtThreadExchangeStreamCaptureMode(&mode));
+  OK(infinirtStreamDestroy(stream));
+}
+
+TEST(a_thread_local_capture_ends_on_its_own_thread) {
+  infinirtStream_t stream = make_stream();
+  OK(infinirtStreamBeginCapture(stream, infinirtStreamCaptureModeThreadLocal));
+  std::thread([&] { end_capture(stream, infinirtErrorStreamCaptureWrongThread); }).join();
+  CHECK_EQ(status_of(stream), infinirtStreamCaptureStatusNone);
+  OK(infinirtStreamSynchronize(stream));
+  OK(infinirtStreamDestroy(stream));
+}
+
+TEST(the_per_thread_stream_can_capture_and_bars_the_legacy_stream) {
+  Diary diary(1);
+  OK(infinirtStreamBeginCapture(infinirtStreamPerThread, infinirtStreamCaptureModeRelaxed));
+  write_page(infinirtStreamPerThread, diary, 0);
+  OK(infinirtGraphDestroy(end_capture(infinirtStreamPerThread)));
+  OK(infinirtStreamBeginCapture(infinirtStreamPerThread, infinirtStreamCaptureModeRelaxed));
+  CHECK_EQ(infinirtStreamQuery(nullptr), infinirtErrorStreamCaptureImplicit);
+  end_capture(infinirtStreamPerThread, infinirtErrorStreamCaptureInvalidated);
+  CHECK(diary.take().empty());
+}
+
+TEST(a_relaxed_capture_lets_synchronous_copies_elsewhere_through) {
+  infinirtStream_t stream = make_stream(), other = make_stream();
+  int* x = device_array(4);
+  std::vector<int> host(4, 5);
+  OK(infinirtStreamBeginCapture(stream, infinirtStreamCaptureModeRelaxed));
+  OK(infinirtMemcpy(x, host.data(), 16, infinirtMemcpyHostToDevice));
+  OK(infinirtMemsetAsync(x, 0, 4, other));
+  OK(infinirtStreamSynchronize(other));
+  CHECK_EQ(status_of(stream), infinirtStreamCaptureStatusActive);
+  OK(infinirtGraphDestroy(end_capture(stream)));
+  CHECK(read_back(x, 2) == (std::vector<int>{0, 5}));
+  OK(infinirtFree(x));
+  for (auto s : {stream, other}) OK(infinirtStreamDestroy(s));
 }
 
 TEST_MAIN()

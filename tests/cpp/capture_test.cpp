@@ -181,6 +181,32 @@ TEST(launching_in_a_capture_adds_a_child_graph) {
   OK(infinirtStreamDestroy(stream));
 }
 
+TEST(arguments_of_a_captured_kernel_are_kept) {
+  static std::atomic<int> seen;
+  seen = 0;
+  const auto kernel = [](const infinirtXBlock*, void** args) -> infinirtError_t {
+    seen += *static_cast<int*>(args[0]);
+    return infinirtSuccess;
+  };
+  const size_t size = sizeof(int);
+  const infinirtXKernelInfo info{"captured", kernel, &size, 1, 0};
+  OK(infinirtXRegisterKernel(&info));
+  infinirtStream_t stream = make_stream();
+  OK(infinirtStreamBeginCapture(stream, infinirtStreamCaptureModeGlobal));
+  {
+    int value = 21;
+    void* args[] = {&value};
+    OK(infinirtLaunchKernel(reinterpret_cast<const void*>(info.function), {1, 1, 1}, {1, 1, 1}, args, 0, stream));
+    value = 1000;
+    args[0] = nullptr;
+  }
+  infinirtGraph_t graph = end_capture(stream);
+  for (int i = 0; i < 2; ++i) run_once(graph);
+  CHECK_EQ(seen.load(), 42);
+  OK(infinirtGraphDestroy(graph));
+  OK(infinirtStreamDestroy(stream));
+}
+
 TEST(the_graph_owns_captured_host_data) {
   std::atomic<int> destroyed{0}, ran{0};
   struct Data {

@@ -63,4 +63,34 @@ TEST(work_behind_a_copy_sees_it) {
   CHECK_EQ(int{m.pinned[kLarge - 1]}, 5);
 }
 
+TEST(synchronous_copies_that_the_host_can_see_wait) {
+  Memory m(kSmall);
+  NewStream blocking;
+  char *host = m.host.data(), *host2 = m.host2.data();
+  CHECK(
+      waits_for_gate(blocking, [&] { return infinirtMemcpy(m.device, m.pinned, kSmall, infinirtMemcpyHostToDevice); }));
+  CHECK(
+      waits_for_gate(blocking, [&] { return infinirtMemcpy(m.pinned, m.device, kSmall, infinirtMemcpyDeviceToHost); }));
+  CHECK(waits_for_gate(blocking, [&] { return infinirtMemcpy(host, host2, kSmall, infinirtMemcpyHostToHost); }));
+}
+
+TEST(asynchronous_copies_within_the_host_wait_for_the_stream) {
+  Memory m(kSmall);
+  NewStream stream(infinirtStreamNonBlocking);
+  char *host = m.host.data(), *pinned = m.pinned;
+  const auto copy = [&](void* dst, const void* src) {
+    return [=, &stream] { return infinirtMemcpyAsync(dst, src, kSmall / 2, infinirtMemcpyHostToHost, stream); };
+  };
+  CHECK(waits_for_gate(stream, copy(pinned + kSmall / 2, pinned)));
+  CHECK(waits_for_gate(stream, copy(pinned, host)));
+  CHECK(waits_for_gate(stream, copy(host, pinned)));
+}
+
+TEST(an_asynchronous_set_of_device_memory_returns_at_once) {
+  Memory m(kLarge);
+  NewStream stream;
+  CHECK(returns_at_once(stream, [&] { return infinirtMemsetAsync(m.device, 1, kLarge, stream); }));
+  CHECK(returns_at_once(stream, [&] { return infinirtMemset(m.device, 1, kLarge); }));
+}
+
 TEST_MAIN()

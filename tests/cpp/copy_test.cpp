@@ -86,6 +86,17 @@ TEST(the_kind_must_fit_what_is_known) {
   OK(infinirtDeviceSynchronize());
 }
 
+TEST(the_default_kind_goes_by_the_pointers) {
+  Memory m(kSmall);
+  const std::vector<char> expected = m.host;
+  OK(infinirtMemcpy(m.device, m.host.data(), kSmall, infinirtMemcpyDefault));
+  OK(infinirtMemcpy(m.device2, m.device, kSmall, infinirtMemcpyDefault));
+  OK(infinirtMemcpy(m.pinned, m.device2, kSmall, infinirtMemcpyDefault));
+  OK(infinirtMemcpy(m.device, m.pinned, kSmall, infinirtMemcpyDefault));
+  OK(infinirtMemcpy(m.host2.data(), m.device, kSmall, infinirtMemcpyDefault));
+  CHECK(m.host2 == expected);
+}
+
 TEST(planes_and_volumes) {
   constexpr size_t kWidth = 24, kHeight = 5, kDepth = 3;
   Memory m(1 << 16);
@@ -241,6 +252,21 @@ TEST(batches_of_volumes) {
   CHECK_EQ(failed, size_t{0});
   op.src.type = infinirtMemcpyOperandTypeArray;
   FAILS(infinirtMemcpy3DBatchAsync(1, &op, &failed, 0, stream), infinirtErrorNotSupported);
+}
+
+TEST(batches_cannot_be_captured_and_leave_the_capture_alone) {
+  Memory m(kSmall);
+  NewStream stream(infinirtStreamNonBlocking);
+  void *dst = m.device, *src = m.pinned;
+  size_t size = 64, first = 0, failed = 0;
+  struct infinirtMemcpyAttributes attributes = {};
+  attributes.srcAccessOrder = infinirtMemcpySrcAccessOrderStream;
+  infinirtGraph_t graph = nullptr;
+  OK(infinirtStreamBeginCapture(stream, infinirtStreamCaptureModeGlobal));
+  FAILS(infinirtMemcpyBatchAsync(&dst, &src, &size, 1, &attributes, &first, 1, &failed, stream),
+        infinirtErrorStreamCaptureUnsupported);
+  OK(infinirtStreamEndCapture(stream, &graph));
+  OK(infinirtGraphDestroy(graph));
 }
 
 TEST(captured_copies_run_with_the_graph) {

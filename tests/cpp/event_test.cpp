@@ -1,10 +1,13 @@
 // Events, through the public API on the CPU device.
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <thread>
+#include <vector>
 
 #include "gate.h"
 #include "support.h"
+#include "waiting.h"
 
 namespace {
 
@@ -102,6 +105,75 @@ TEST(elapsed_time_between_events) {
   CHECK(message().find("infinirtEventDisableTiming") != std::string::npos);
   CHECK_EQ(infinirtEventElapsedTime(nullptr, start, end), infinirtErrorInvalidValue);
   for (auto event : {start, end, untimed}) OK(infinirtEventDestroy(event));
+  OK(infinirtStreamDestroy(stream));
+}
+
+TEST(a_pending_event_is_not_ready_and_leaves_no_error) {
+  infinirtStream_t stream = make_stream();
+  infinirtEvent_t event = make_event();
+  Gate gate;
+  (void)infinirtGetLastError();
+  OK(gate.hold(stream));
+  OK(infinirtEventRecord(event, stream));
+  CHECK_EQ(infinirtEventQuery(event), infinirtErrorNotReady);
+  CHECK_EQ(infinirtPeekAtLastError(), infinirtSuccess);
+  gate.open();
+  OK(infinirtEventSynchronize(event));
+  OK(infinirtEventDestroy(event));
+  OK(infinirtStreamDestroy(stream));
+}
+
+TEST(a_later_record_overwrites_and_does_not_release_who_waits_for_the_earlier) {
+  infinirtStream_t busy = make_stream(), idle = make_stream(), consumer = make_stream();
+  infinirtEvent_t event = make_event(infinirtEventDisableTiming);
+  Gate gate;
+  std::atomic<int> ran{0};
+  OK(gate.hold(busy));
+  OK(infinirtEventRecord(event, busy));
+  OK(infinirtStreamWaitEvent(consumer, event, 0));
+  OK(infinirtLaunchHostFunc(consumer, increment, &ran));
+  OK(infinirtEventRecord(event, idle));
+  OK(infinirtEventSynchronize(event));  // would hang if the earlier record counted
+  CHECK_EQ(infinirtStreamQuery(consumer), infinirtErrorNotReady);
+  CHECK_EQ(ran.load(), 0);
+  gate.open();
+  OK(infinirtStreamSynchronize(consumer));
+  CHECK_EQ(ran.load(), 1);
+  OK(infinirtEventDestroy(event));
+  for (auto stream : {busy, idle, consumer}) OK(infinirtStreamDestroy(stream));
+}
+
+TEST(synchronising_with_an_event_waits_for_its_record) {
+  infinirtStream_t stream = make_stream();
+  for (unsigned flags : {unsigned{infinirtEventDefault}, unsigned{infinirtEventBlockingSync}}) {
+    infinirtEvent_t event = make_event(flags);
+    CHECK(waits_for_gate(stream, [&] {
+      const infinirtError_t error = infinirtEventRecord(event, stream);
+      return error != infinirtSuccess ? error : infinirtEventSynchronize(event);
+    }));
+    OK(infinirtEventDestroy(event));
+  }
+  OK(infinirtStreamDestroy(stream));
+}
+
+TEST(times_are_finer_than_a_microsecond) {
+  infinirtStream_t stream = make_stream();
+  std::vector<infinirtEvent_t> events(200);
+  for (auto& event : events) {
+    event = make_event();
+    OK(infinirtEventRecord(event, stream));
+  }
+  OK(infinirtStreamSynchronize(stream));
+  int between = 0;
+  for (size_t i = 1; i < events.size(); ++i) {
+    float ms = -1;
+    OK(infinirtEventElapsedTime(&ms, events[i - 1], events[i]));
+    CHECK_GE(ms, 0.0f);
+    const double microseconds = double{ms} * 1000;
+    between += std::abs(microseconds - std::round(microseconds)) > 0.1;  // not a whole number of them
+  }
+  CHECK_GT(between, 0);
+  for (auto event : events) OK(infinirtEventDestroy(event));
   OK(infinirtStreamDestroy(stream));
 }
 

@@ -51,6 +51,45 @@ TEST(a_host_function_may_not_call_the_api) {
   OK(infinirtStreamDestroy(stream));
 }
 
+TEST(every_call_in_a_host_function_or_callback_is_not_permitted) {
+  infinirtStream_t stream = make_stream();
+  infinirtEvent_t event = make_event();
+  struct Inside {
+    infinirtStream_t stream;
+    infinirtEvent_t event;
+    std::vector<infinirtError_t> results;
+    void call() {
+      void* pointer = nullptr;
+      infinirtEvent_t fresh = nullptr;
+      results = {infinirtSetDevice(0),
+                 infinirtDeviceSynchronize(),
+                 infinirtStreamSynchronize(stream),
+                 infinirtStreamDestroy(stream),
+                 infinirtEventCreate(&fresh),
+                 infinirtEventQuery(event),
+                 infinirtEventDestroy(event),
+                 infinirtMalloc(&pointer, 8),
+                 infinirtFree(nullptr),
+                 infinirtMallocAsync(&pointer, 8, stream),
+                 infinirtLaunchHostFunc(
+                     stream, [](void*) {}, nullptr),
+                 infinirtPeekAtLastError()};
+    }
+  } inside = {stream, event, {}};
+  OK(infinirtLaunchHostFunc(stream, [](void* data) { static_cast<Inside*>(data)->call(); }, &inside));
+  OK(infinirtStreamSynchronize(stream));
+  CHECK_EQ(inside.results.size(), 12u);
+  for (infinirtError_t result : inside.results) CHECK_EQ(result, infinirtErrorNotPermitted);
+  inside.results.clear();
+  OK(infinirtStreamAddCallback(
+      stream, [](infinirtStream_t, infinirtError_t, void* data) { static_cast<Inside*>(data)->call(); }, &inside, 0));
+  OK(infinirtStreamSynchronize(stream));
+  CHECK_EQ(inside.results.size(), 12u);
+  for (infinirtError_t result : inside.results) CHECK_EQ(result, infinirtErrorNotPermitted);
+  OK(infinirtEventDestroy(event));
+  OK(infinirtStreamDestroy(stream));
+}
+
 TEST(destroy_of_host_function_data_runs_once_after_it) {
   infinirtStream_t stream = make_blocking_stream();
   std::atomic<int> ran{0};

@@ -334,6 +334,12 @@ TEST(a_capture_bars_allocation_unless_relaxed) {
   barred([&] { return infinirtFree(nullptr); });
   barred([&] { return infinirtFreeHost(nullptr); });
   barred([&] { return infinirtHostRegister(own.data(), own.size(), 0); });
+  void* managed = nullptr;
+  OK(infinirtMallocManaged(&managed, 64, infinirtMemAttachGlobal));
+  barred([&] { return infinirtMemAdvise(managed, 64, infinirtMemAdviseSetReadMostly, 0); });
+  barred([&] { return infinirtMemPrefetchAsync(managed, 64, 0, stream); });
+  barred([&] { return infinirtStreamAttachMemAsync(stream, managed, 0, infinirtMemAttachGlobal); });
+  OK(infinirtFree(managed));
   OK(infinirtStreamBeginCapture(stream, infinirtStreamCaptureModeRelaxed));
   OK(infinirtMalloc(&p, 64));
   OK(infinirtFree(p));

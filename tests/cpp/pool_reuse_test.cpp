@@ -95,6 +95,42 @@ TEST(a_full_pool_makes_the_stream_wait_instead_of_failing) {
   OK(infinirtStreamDestroy(other));
 }
 
+TEST(without_opportunistic_reuse_a_finished_free_is_not_enough) {
+  infinirtMemPool_t pool = make_pool();
+  OK(set_attribute(pool, infinirtMemPoolAttrReleaseThreshold, ~uint64_t{0}));
+  infinirtStream_t one = make_stream(), other = make_stream();
+  for (int allowed : {0, 1}) {
+    OK(infinirtMemPoolSetAttribute(pool, infinirtMemPoolReuseAllowOpportunistic, &allowed));
+    void* first = allocate(one, 40 * kMiB, pool);
+    OK(infinirtFreeAsync(first, one));
+    OK(infinirtStreamSynchronize(one));
+    void* second = allocate(other, 40 * kMiB, pool);
+    CHECK_EQ(second == first, allowed == 1);
+    OK(infinirtFreeAsync(second, other));
+    OK(infinirtDeviceSynchronize());
+    OK(infinirtMemPoolTrimTo(pool, 0));
+  }
+  OK(infinirtMemPoolDestroy(pool));
+  for (auto stream : {one, other}) OK(infinirtStreamDestroy(stream));
+}
+
+TEST(without_internal_dependencies_a_full_pool_is_out_of_memory) {
+  infinirtMemPool_t pool = make_pool(4 * kMiB);
+  int off = 0;
+  OK(infinirtMemPoolSetAttribute(pool, infinirtMemPoolReuseAllowInternalDependencies, &off));
+  infinirtStream_t busy = make_stream(), other = make_stream();
+  Gate gate;
+  OK(gate.hold(busy));
+  OK(infinirtFreeAsync(allocate(busy, 3 * kMiB, pool), busy));
+  void* second = nullptr;
+  FAILS(infinirtMallocFromPoolAsync(&second, 3 * kMiB, pool, other), infinirtErrorMemoryAllocation);
+  OK(infinirtStreamQuery(other));  // nothing was made to wait
+  gate.open();
+  OK(infinirtDeviceSynchronize());
+  OK(infinirtMemPoolDestroy(pool));
+  for (auto stream : {busy, other}) OK(infinirtStreamDestroy(stream));
+}
+
 TEST(a_free_on_the_legacy_stream_waits_for_blocking_streams) {
   infinirtMemPool_t pool = make_pool();
   infinirtStream_t blocking = make_stream(infinirtStreamDefault), free_standing = make_stream();

@@ -2,6 +2,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <vector>
+
 #include "child.h"
 #include "gate.h"
 #include "pool_support.h"
@@ -171,6 +173,69 @@ TEST(memory_freed_by_a_busy_stream_goes_at_a_later_synchronise) {
   OK(infinirtMemPoolDestroy(pool));
   OK(infinirtStreamDestroy(busy));
   OK(infinirtStreamDestroy(other));
+}
+
+TEST(every_kind_of_synchronise_gives_memory_back) {
+  infinirtMemPool_t pool = make_pool();
+  infinirtStream_t stream = make_stream();
+  infinirtEvent_t event = make_event(infinirtEventDisableTiming);
+  const auto after = [&](auto&& synchronize) {
+    OK(infinirtFreeAsync(allocate(stream, 8 * kMiB, pool), stream));
+    OK(infinirtEventRecord(event, stream));
+    CHECK_GE(attribute(pool, infinirtMemPoolAttrReservedMemCurrent), 8 * kMiB);
+    OK(synchronize());
+    return attribute(pool, infinirtMemPoolAttrReservedMemCurrent);
+  };
+  CHECK_EQ(after([&] { return infinirtStreamSynchronize(stream); }), 0u);
+  CHECK_EQ(after([&] { return infinirtEventSynchronize(event); }), 0u);
+  CHECK_EQ(after([&] { return infinirtDeviceSynchronize(); }), 0u);
+  OK(infinirtEventDestroy(event));
+  OK(infinirtMemPoolDestroy(pool));
+  OK(infinirtStreamDestroy(stream));
+}
+
+TEST(trimming_keeps_the_minimum_and_what_is_in_use) {
+  infinirtMemPool_t pool = make_pool();
+  infinirtStream_t stream = make_stream();
+  OK(set_attribute(pool, infinirtMemPoolAttrReleaseThreshold, ~uint64_t{0}));
+  std::vector<void*> blocks;
+  for (int i = 0; i < 3; ++i) blocks.push_back(allocate(stream, 40 * kMiB, pool));
+  const uint64_t all = attribute(pool, infinirtMemPoolAttrReservedMemCurrent);
+  CHECK_GE(all, 120 * kMiB);
+  for (int i = 0; i < 2; ++i) OK(infinirtFreeAsync(blocks[static_cast<size_t>(i)], stream));
+  OK(infinirtStreamSynchronize(stream));
+  CHECK_EQ(attribute(pool, infinirtMemPoolAttrReservedMemCurrent), all);
+  OK(infinirtMemPoolTrimTo(pool, 80 * kMiB));
+  const uint64_t kept = attribute(pool, infinirtMemPoolAttrReservedMemCurrent);
+  CHECK_GE(kept, 80 * kMiB);
+  CHECK_LT(kept, all);
+  OK(infinirtMemPoolTrimTo(pool, 0));
+  CHECK_GE(attribute(pool, infinirtMemPoolAttrReservedMemCurrent), 40 * kMiB);  // one block is in use
+  OK(infinirtFreeAsync(blocks[2], stream));
+  OK(infinirtStreamSynchronize(stream));
+  OK(infinirtMemPoolTrimTo(pool, 0));
+  CHECK_EQ(attribute(pool, infinirtMemPoolAttrReservedMemCurrent), 0u);
+  OK(infinirtMemPoolDestroy(pool));
+  OK(infinirtStreamDestroy(stream));
+}
+
+TEST(a_pool_is_destroyed_at_once_while_its_memory_is_worked_on) {
+  infinirtStream_t stream = make_stream();
+  infinirtMemPool_t pool = make_pool();
+  void* pinned = nullptr;
+  OK(infinirtMallocHost(&pinned, 16));
+  Gate gate;
+  OK(gate.hold(stream));
+  void* block = allocate(stream, 4096, pool);
+  OK(infinirtMemsetAsync(block, 7, 4096, stream));
+  OK(infinirtMemcpyAsync(pinned, block, 16, infinirtMemcpyDeviceToHost, stream));
+  OK(infinirtMemPoolDestroy(pool));  // would hang if it waited
+  OK(infinirtFreeAsync(block, stream));
+  gate.open();
+  OK(infinirtStreamSynchronize(stream));
+  CHECK_EQ(int{static_cast<char*>(pinned)[15]}, 7);
+  OK(infinirtFreeHost(pinned));
+  OK(infinirtStreamDestroy(stream));
 }
 
 TEST(pool_properties_are_checked) {

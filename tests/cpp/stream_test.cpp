@@ -1,10 +1,12 @@
 // Streams and the legacy stream's ordering, through the public API on the CPU device.
 #include <atomic>
 #include <chrono>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "child.h"
 #include "gate.h"
 #include "support.h"
 
@@ -182,6 +184,104 @@ TEST(device_reset_drops_streams_and_events_and_the_device_works_again) {
   OK(infinirtStreamDestroy(stream));
 }
 
+TEST(query_says_not_ready_while_the_last_task_runs) {
+  infinirtStream_t stream = make_stream();
+  Gate gate;
+  OK(gate.hold(stream));
+  gate.wait_until_entered();  // nothing is queued any more
+  CHECK_EQ(infinirtStreamQuery(stream), infinirtErrorNotReady);
+  gate.open();
+  OK(infinirtStreamSynchronize(stream));
+  OK(infinirtStreamDestroy(stream));
+}
+
+TEST(the_legacy_stream_has_two_names) {
+  unsigned long long ids[2] = {};
+  OK(infinirtStreamGetId(nullptr, &ids[0]));
+  OK(infinirtStreamGetId(infinirtStreamLegacy, &ids[1]));
+  CHECK_EQ(ids[0], ids[1]);
+  infinirtStream_t blocking = make_blocking_stream();
+  Gate gate;
+  std::atomic<int> ran{0};
+  OK(gate.hold(infinirtStreamLegacy));
+  OK(infinirtLaunchHostFunc(blocking, increment, &ran));
+  CHECK_EQ(infinirtStreamQuery(nullptr), infinirtErrorNotReady);
+  CHECK_EQ(infinirtStreamQuery(blocking), infinirtErrorNotReady);
+  gate.open();
+  OK(infinirtStreamSynchronize(blocking));
+  CHECK_EQ(ran.load(), 1);
+  OK(infinirtStreamDestroy(blocking));
+}
+
+TEST(the_per_thread_stream_waits_for_the_legacy_stream) {
+  Gate gate;
+  std::atomic<int> ran{0};
+  OK(gate.hold(nullptr));
+  OK(infinirtLaunchHostFunc(infinirtStreamPerThread, increment, &ran));
+  CHECK_EQ(infinirtStreamQuery(infinirtStreamPerThread), infinirtErrorNotReady);
+  CHECK_EQ(ran.load(), 0);
+  gate.open();
+  OK(infinirtStreamSynchronize(infinirtStreamPerThread));
+  CHECK_EQ(ran.load(), 1);
+}
+
+TEST(ids_are_never_reused_and_old_handles_stay_dead) {
+  std::set<unsigned long long> ids;
+  std::set<infinirtStream_t> handles;
+  infinirtStream_t first = make_stream();
+  OK(infinirtStreamDestroy(first));
+  constexpr size_t kStreams = 1000;
+  for (size_t i = 0; i < kStreams; ++i) {
+    infinirtStream_t stream = make_stream();
+    unsigned long long id = 0;
+    OK(infinirtStreamGetId(stream, &id));
+    ids.insert(id);
+    handles.insert(stream);
+    OK(infinirtStreamDestroy(stream));
+    FAILS(infinirtStreamQuery(first), infinirtErrorInvalidResourceHandle);
+  }
+  CHECK_EQ(ids.size(), kStreams);
+  CHECK_EQ(handles.size(), kStreams);
+}
+
+// One worker, held by a kernel while a stream of each priority gets work; kernels, because host functions give it up.
+CHILD(urgent_first) {
+  static std::atomic<bool> entered{false}, open{false};
+  static std::vector<int> order;
+  const auto hold = [](const infinirtXBlock*, void**) -> infinirtError_t {
+    entered = true;
+    while (!open) std::this_thread::yield();
+    return infinirtSuccess;
+  };
+  const auto note = [](const infinirtXBlock*, void** args) -> infinirtError_t {
+    order.push_back(*static_cast<int*>(args[0]));
+    return infinirtSuccess;
+  };
+  const size_t size = sizeof(int);
+  const infinirtXKernelInfo kernels[] = {{"hold", hold, nullptr, 0, 0}, {"note", note, &size, 1, 0}};
+  for (const auto& kernel : kernels) OK(infinirtXRegisterKernel(&kernel));
+  const auto launch = [&](int which, void** args, infinirtStream_t stream) {
+    return infinirtLaunchKernel(reinterpret_cast<const void*>(kernels[which].function), {1, 1, 1}, {1, 1, 1}, args, 0,
+                                stream);
+  };
+  OK(launch(0, nullptr, make_stream()));
+  while (!entered) std::this_thread::yield();
+  int least = 0, greatest = 0;
+  OK(infinirtDeviceGetStreamPriorityRange(&least, &greatest));
+  for (int priority : {least, greatest, greatest + 1}) {
+    infinirtStream_t stream = nullptr;
+    OK(infinirtStreamCreateWithPriority(&stream, infinirtStreamNonBlocking, priority));
+    void* args[] = {&priority};
+    OK(launch(1, args, stream));
+  }
+  open = true;
+  OK(infinirtDeviceSynchronize());
+  CHECK(order == (std::vector<int>{greatest, greatest + 1, least}));
+}
+TEST(a_lower_number_is_a_higher_priority) {
+  CHECK_EQ(child::run("urgent_first", {"INFINIRT_CPU_THREADS=1", "INFINIRT_CPU_SCHEDULE=async"}), 0);
+}
+
 TEST(draining_is_bounded) {
   infinirtStream_t stream = make_blocking_stream();
   Gate gate;
@@ -193,4 +293,4 @@ TEST(draining_is_bounded) {
   OK(infinirtStreamDestroy(stream));
 }
 
-TEST_MAIN()
+CHILD_MAIN()

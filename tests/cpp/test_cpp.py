@@ -24,11 +24,13 @@ SANITIZER_ENVIRONMENT = {
 }
 
 
-# Programs about streams, events, capture, graphs and pools hold on every engine-run backend and kind of memory.
+# Programs about streams, events, devices, errors, capture, graphs and pools hold on every engine-run backend and kind of memory.
 SEMANTICS = (
     "stream_test",
     "stream_race_test",
     "event_test",
+    "device_test",
+    "error_test",
     "host_function_test",
     "capture_test",
     "capture_rules_test",
