@@ -28,6 +28,7 @@ SANITIZER_ENVIRONMENT = {
 SEMANTICS = (
     "stream_test",
     "stream_race_test",
+    "stream_destroy_test",
     "event_test",
     "device_test",
     "error_test",
