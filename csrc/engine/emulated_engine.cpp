@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <optional>
 #include <utility>
 
@@ -78,8 +79,16 @@ void EmulatedEngine::initialise_emulated(const char* name, const char* origin, c
                                FunctionId::Malloc, FunctionId::Free, FunctionId::Memcpy}) {
     backend.support[static_cast<size_t>(own)] = Support::Native;
   }
-  for (const FunctionId impossible : {FunctionId::MallocManaged}) {
-    backend.support[static_cast<size_t>(impossible)] = Support::Unsupported;
+  const auto without = [this](std::initializer_list<FunctionId> impossible) {
+    for (const FunctionId function : impossible) {
+      backend.support[static_cast<size_t>(function)] = Support::Unsupported;
+    }
+  };
+  without({FunctionId::MallocManaged});
+  if (!shares_memory()) {
+    without({FunctionId::IpcGetMemHandle, FunctionId::IpcOpenMemHandle, FunctionId::IpcCloseMemHandle,
+             FunctionId::MemPoolExportToShareableHandle, FunctionId::MemPoolImportFromShareableHandle,
+             FunctionId::MemPoolExportPointer, FunctionId::MemPoolImportPointer});
   }
 }
 

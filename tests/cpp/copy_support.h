@@ -8,7 +8,7 @@
 
 inline constexpr size_t kSmall = 1024, kLarge = 4 << 20;
 
-// One of each kind of memory, `size` bytes.
+// One of each kind of memory, `size` bytes. A device without managed memory refuses it, and has device memory in its place.
 struct Memory {
   char *device = nullptr, *device2 = nullptr, *pinned = nullptr, *managed = nullptr;
   std::vector<char> host, host2;
@@ -16,7 +16,15 @@ struct Memory {
     OK(infinirtMalloc(reinterpret_cast<void**>(&device), size));
     OK(infinirtMalloc(reinterpret_cast<void**>(&device2), size));
     OK(infinirtMallocHost(reinterpret_cast<void**>(&pinned), size));
-    OK(infinirtMallocManaged(reinterpret_cast<void**>(&managed), size, infinirtMemAttachGlobal));
+    void** where = reinterpret_cast<void**>(&managed);
+    const infinirtError_t error = infinirtMallocManaged(where, size, infinirtMemAttachGlobal);
+    if (supported("infinirtMallocManaged")) {
+      OK(error);
+    } else {
+      CHECK_EQ(error, infinirtErrorNotSupported);
+      OK(infinirtMalloc(where, size));
+      (void)infinirtGetLastError();
+    }
     for (size_t i = 0; i < size; ++i) host[i] = static_cast<char>(i * 7 + i / 256);
   }
   ~Memory() {

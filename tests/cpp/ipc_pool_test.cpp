@@ -39,6 +39,7 @@ CHILD(pool_importer) {
 }
 
 void share_pool() {
+  if (sharing_is_refused()) return;
   Peer peer("pool_importer");
   struct infinirtMemPoolProps properties = {};
   properties.allocType = infinirtMemAllocationTypePinned;

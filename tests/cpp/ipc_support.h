@@ -124,3 +124,23 @@ inline infinirtEvent_t make_shared_event() {
   OK(infinirtEventCreateWithFlags(&event, infinirtEventInterprocess | infinirtEventDisableTiming));
   return event;
 }
+
+// Where memory cannot be shared: true, after a look that the device says so.
+inline bool sharing_is_refused() {
+  if (supported("infinirtIpcGetMemHandle")) return false;
+  void* memory = nullptr;
+  infinirtIpcMemHandle_t handle;
+  OK(infinirtMalloc(&memory, 4096));
+  FAILS(infinirtIpcGetMemHandle(&handle, memory), infinirtErrorNotSupported);
+  OK(infinirtFree(memory));
+  struct infinirtMemPoolProps properties = {};
+  properties.allocType = infinirtMemAllocationTypePinned;
+  properties.location = {infinirtMemLocationTypeDevice, 0};
+  properties.handleTypes = infinirtMemHandleTypePosixFileDescriptor;
+  infinirtMemPool_t pool = nullptr;
+  FAILS(infinirtMemPoolCreate(&pool, &properties), infinirtErrorNotSupported);
+  int types = -1;
+  OK(infinirtDeviceGetAttribute(&types, infinirtDevAttrMemoryPoolSupportedHandleTypes, 0));
+  CHECK_EQ(types, 0);
+  return true;
+}

@@ -19,6 +19,21 @@
 inline std::string message() { return infinirtXGetLastErrorMessage(); }
 inline bool says(const std::string& text) { return message().find(text) != std::string::npos; }
 
+// The device type under test, and how messages call its device.
+inline std::string device_type() {
+  const char* type = "";
+  OK(infinirtXGetDeviceType(&type));
+  return type;
+}
+inline std::string device_name(int ordinal) { return device_type() + ":" + std::to_string(ordinal); }
+
+// Whether the device type under test claims the function. What it does not claim answers infinirtErrorNotSupported.
+inline bool supported(const char* function) {
+  enum infinirtXSupport support = infinirtXSupportNone;
+  OK(infinirtXGetSupport(&support, device_type().c_str(), function));
+  return support != infinirtXSupportNone;
+}
+
 inline infinirtStream_t make_stream(unsigned flags = infinirtStreamNonBlocking) {
   infinirtStream_t stream = nullptr;
   OK(infinirtStreamCreateWithFlags(&stream, flags));
