@@ -30,6 +30,7 @@ void before_fork() {
     device.legacy->mutex.lock();
     for (Stream* stream : device.streams) stream->mutex.lock();
   });
+  streams_lock_for_fork();
   events_lock_for_fork();
   timelines_lock_for_fork();
   ObjectPoolBase::lock_all_for_fork();
@@ -45,6 +46,7 @@ void after_fork_in_parent() {
   ObjectPoolBase::unlock_all_after_fork();
   timelines_unlock_after_fork();
   events_unlock_after_fork();
+  streams_unlock_after_fork();
   for_each_device([](EngineDevice& device) {
     for (Stream* stream : device.streams) stream->mutex.unlock();
     device.legacy->mutex.unlock();
@@ -68,7 +70,7 @@ void after_fork_in_child() {
   ObjectPoolBase::reset_all_in_child();
   timelines_unlock_after_fork();
   events_unlock_after_fork();
-  streams_reset_in_child();
+  streams_unlock_after_fork();
   thread_hooks_reset_in_child();
   pools_after_fork_child();
   // One-shot timelines of running graphs have no stream; what waited for them is gone with the streams' work.
