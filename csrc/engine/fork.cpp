@@ -37,9 +37,11 @@ void before_fork() {
   registry_lock_for_fork();
   handle_lock_for_fork();
   scheduler_lock_for_fork();
+  for (Engine* engine : all_engines()) engine->lock_for_fork();
 }
 
 void after_fork_in_parent() {
+  for (Engine* engine : all_engines()) engine->unlock_after_fork(false);
   scheduler_unlock_after_fork();
   handle_unlock_after_fork();
   registry_unlock_after_fork();
@@ -64,6 +66,7 @@ void empty_stream(Stream& stream) {
 }
 
 void after_fork_in_child() {
+  for (Engine* engine : all_engines()) engine->unlock_after_fork(true);
   scheduler_reset_in_child();
   handle_unlock_after_fork();
   registry_unlock_after_fork();
