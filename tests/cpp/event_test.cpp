@@ -126,21 +126,31 @@ TEST(a_pending_event_is_not_ready_and_leaves_no_error) {
 TEST(a_later_record_overwrites_and_does_not_release_who_waits_for_the_earlier) {
   infinirtStream_t busy = make_stream(), idle = make_stream(), consumer = make_stream();
   infinirtEvent_t event = make_event(infinirtEventDisableTiming);
-  Gate gate;
-  std::atomic<int> ran{0};
-  OK(gate.hold(busy));
-  OK(infinirtEventRecord(event, busy));
-  OK(infinirtStreamWaitEvent(consumer, event, 0));
-  OK(infinirtLaunchHostFunc(consumer, increment, &ran));
-  OK(infinirtEventRecord(event, idle));
-  OK(infinirtEventSynchronize(event));  // would hang if the earlier record counted
-  CHECK_EQ(infinirtStreamQuery(consumer), infinirtErrorNotReady);
-  CHECK_EQ(ran.load(), 0);
-  gate.open();
-  OK(infinirtStreamSynchronize(consumer));
-  CHECK_EQ(ran.load(), 1);
+  const auto record_wait_and_record_again = [&] {
+    OK(infinirtEventRecord(event, busy));
+    OK(infinirtStreamWaitEvent(consumer, event, 0));
+    OK(infinirtEventRecord(event, idle));
+    return infinirtEventSynchronize(event);
+  };
+  CHECK(returns_at_once(busy, record_wait_and_record_again));
+  CHECK(waits_for_gate(busy, [&] {
+    OK(record_wait_and_record_again());
+    return infinirtStreamSynchronize(consumer);
+  }));
   OK(infinirtEventDestroy(event));
   for (auto stream : {busy, idle, consumer}) OK(infinirtStreamDestroy(stream));
+}
+
+TEST(a_wait_outlives_its_event) {
+  infinirtStream_t producer = make_stream(), consumer = make_stream();
+  CHECK(waits_for_gate(producer, [&] {
+    infinirtEvent_t event = make_event();
+    OK(infinirtEventRecord(event, producer));
+    OK(infinirtStreamWaitEvent(consumer, event, 0));
+    OK(infinirtEventDestroy(event));
+    return infinirtStreamSynchronize(consumer);
+  }));
+  for (auto stream : {producer, consumer}) OK(infinirtStreamDestroy(stream));
 }
 
 TEST(synchronising_with_an_event_waits_for_its_record) {

@@ -9,6 +9,7 @@
 #include "child.h"
 #include "gate.h"
 #include "support.h"
+#include "waiting.h"
 
 namespace {
 
@@ -200,29 +201,33 @@ TEST(the_legacy_stream_has_two_names) {
   OK(infinirtStreamGetId(nullptr, &ids[0]));
   OK(infinirtStreamGetId(infinirtStreamLegacy, &ids[1]));
   CHECK_EQ(ids[0], ids[1]);
-  infinirtStream_t blocking = make_blocking_stream();
-  Gate gate;
-  std::atomic<int> ran{0};
-  OK(gate.hold(infinirtStreamLegacy));
-  OK(infinirtLaunchHostFunc(blocking, increment, &ran));
-  CHECK_EQ(infinirtStreamQuery(nullptr), infinirtErrorNotReady);
-  CHECK_EQ(infinirtStreamQuery(blocking), infinirtErrorNotReady);
-  gate.open();
-  OK(infinirtStreamSynchronize(blocking));
-  CHECK_EQ(ran.load(), 1);
-  OK(infinirtStreamDestroy(blocking));
 }
 
-TEST(the_per_thread_stream_waits_for_the_legacy_stream) {
-  Gate gate;
+// Given time, work that did not wait would have run.
+TEST(the_legacy_stream_and_blocking_streams_wait_for_each_other_however_long) {
+  infinirtStream_t blocking = make_blocking_stream(), exempt = make_stream();
   std::atomic<int> ran{0};
-  OK(gate.hold(nullptr));
-  OK(infinirtLaunchHostFunc(infinirtStreamPerThread, increment, &ran));
-  CHECK_EQ(infinirtStreamQuery(infinirtStreamPerThread), infinirtErrorNotReady);
-  CHECK_EQ(ran.load(), 0);
-  gate.open();
-  OK(infinirtStreamSynchronize(infinirtStreamPerThread));
-  CHECK_EQ(ran.load(), 1);
+  const auto runs_on = [&](infinirtStream_t stream) {
+    return [&ran, stream] {
+      infinirtEvent_t event = make_event(infinirtEventDisableTiming);
+      OK(infinirtLaunchHostFunc(stream, increment, &ran));
+      OK(infinirtEventRecord(event, stream));
+      const infinirtError_t error = infinirtEventSynchronize(event);
+      OK(infinirtEventDestroy(event));
+      return error;
+    };
+  };
+  for (infinirtStream_t legacy : {infinirtStream_t{nullptr}, infinirtStreamLegacy}) {
+    CHECK(waits_for_gate(blocking, runs_on(legacy)));
+    CHECK(returns_at_once(exempt, runs_on(legacy)));
+    CHECK(waits_for_gate(legacy, runs_on(blocking)));
+    CHECK(waits_for_gate(legacy, runs_on(infinirtStreamPerThread)));
+    CHECK(returns_at_once(legacy, runs_on(exempt)));
+  }
+  CHECK(returns_at_once(blocking, runs_on(infinirtStreamPerThread)));
+  CHECK(waits_for_gate(infinirtStreamPerThread, runs_on(nullptr)));
+  CHECK_EQ(ran.load(), 12);
+  for (auto stream : {blocking, exempt}) OK(infinirtStreamDestroy(stream));
 }
 
 TEST(ids_are_never_reused_and_old_handles_stay_dead) {
