@@ -60,8 +60,7 @@ infinirtError_t record(infinirtEvent_t event, infinirtStream_t stream, unsigned 
   if (s->role == StreamRole::Legacy && s->device->blocking_captures.load(std::memory_order_relaxed) > 0) {
     return capture_bars_legacy(*s->device);
   }
-  record_event(e, *s);
-  return infinirtSuccess;
+  return record_event(e, *s);
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -48,22 +50,25 @@ class EmulatedEngine::Entry {
     if (!engine.functions_.thread_safe) {
       lock_.emplace(engine.mutex_);
       // Whether "current" is per thread or per process in such a library is anybody's guess: set it when either changed.
-      if (engine.last_device_ == device && engine.last_thread_ == std::this_thread::get_id()) return;
-      engine.last_device_ = device;
-      engine.last_thread_ = std::this_thread::get_id();
-    } else {
-      if (t_current.engine == &engine && t_current.device == device) return;
-      t_current = {&engine, device};
+      if (is_current(engine, device) && engine.last_device_ == device) return;
+      engine.last_device_ = -1;
+    } else if (is_current(engine, device)) {
+      return;
     }
-    error_ = engine.functions_.SetDevice(device);
-    if (error_ == infinirtSuccess) return;
-    engine.last_device_ = -1;
     t_current = {nullptr, -1};
+    error_ = engine.functions_.SetDevice(device);
+    if (error_ != infinirtSuccess) return;
+    t_current = {&engine, device};
+    if (lock_) engine.last_device_ = device;
   }
   infinirtError_t error() const { return error_; }
 
  private:
-  std::optional<std::lock_guard<std::mutex>> lock_;
+  static bool is_current(const EmulatedEngine& engine, int device) {
+    return t_current.engine == &engine && t_current.device == device;
+  }
+
+  std::optional<std::lock_guard<Mutex>> lock_;
   infinirtError_t error_ = infinirtSuccess;
 };
 
@@ -78,8 +83,16 @@ void EmulatedEngine::initialise_emulated(const char* name, const char* origin, c
                                FunctionId::Malloc, FunctionId::Free, FunctionId::Memcpy}) {
     backend.support[static_cast<size_t>(own)] = Support::Native;
   }
-  for (const FunctionId impossible : {FunctionId::MallocManaged}) {
-    backend.support[static_cast<size_t>(impossible)] = Support::Unsupported;
+  const auto without = [this](std::initializer_list<FunctionId> impossible) {
+    for (const FunctionId function : impossible) {
+      backend.support[static_cast<size_t>(function)] = Support::Unsupported;
+    }
+  };
+  without({FunctionId::MallocManaged});
+  if (!shares_memory()) {
+    without({FunctionId::IpcGetMemHandle, FunctionId::IpcOpenMemHandle, FunctionId::IpcCloseMemHandle,
+             FunctionId::MemPoolExportToShareableHandle, FunctionId::MemPoolImportFromShareableHandle,
+             FunctionId::MemPoolExportPointer, FunctionId::MemPoolImportPointer});
   }
 }
 
@@ -209,6 +222,12 @@ infinirtError_t EmulatedEngine::fill(const FillWork& work) {
                         }
                         return infinirtSuccess;
                       });
+}
+
+void EmulatedEngine::lock_for_fork() { shifted_mutex_.lock(); }
+void EmulatedEngine::unlock_after_fork(bool in_child) {
+  shifted_mutex_.unlock();
+  if (in_child) mutex_.reset_after_fork();  // whoever was inside the backend is not here any more
 }
 
 infinirtError_t EmulatedEngine::run_kernel(const KernelWork&, int) {

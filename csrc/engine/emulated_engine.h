@@ -4,10 +4,9 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
-#include <thread>
 #include <vector>
 
+#include "core/mutex.h"
 #include "engine/engine.h"
 
 namespace infinirt {
@@ -37,6 +36,8 @@ class EmulatedEngine : public Engine {
   bool runs_kernels() const override { return false; }
   infinirtError_t run_kernel(const KernelWork& work, int device) override;
   infinirtError_t set_memory_limit(int device, size_t bytes) override;
+  void lock_for_fork() override;
+  void unlock_after_fork(bool in_child) override;
 
  protected:
   // Call last in the constructor. Marks everything as emulated but the functions that the backend really has.
@@ -56,11 +57,10 @@ class EmulatedEngine : public Engine {
   size_t total(int device) const;
 
   RequiredFunctions functions_;
-  std::mutex mutex_;                       // only taken when the backend is not thread-safe
-  int last_device_ = -1;                   // under mutex_: what the latest call made current, and on which thread
-  std::thread::id last_thread_;
+  Mutex mutex_;                            // held during every call of the backend, unless it is thread-safe
+  int last_device_ = -1;                   // under mutex_: what the latest call made current, on whatever thread
   std::unique_ptr<Account[]> accounts_;
-  std::mutex shifted_mutex_;
+  Mutex shifted_mutex_;
   std::map<void*, void*> shifted_;         // pointers given out that are not where the backend's allocation begins
 };
 

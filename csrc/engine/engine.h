@@ -106,6 +106,11 @@ class Engine {
   virtual infinirtError_t map_shared(int device, int file, size_t offset, size_t size, void** out);
   virtual void unmap_shared(int device, void* pointer, size_t size);
 
+  // Around fork: locks of the engine's own that the child must find free. They are taken last, so nothing else is locked
+  // under them, and none is held during a primitive.
+  virtual void lock_for_fork() {}
+  virtual void unlock_after_fork(bool /*in_child*/) {}
+
   // The value of a device attribute, by default from the properties; false when there is no such attribute.
   virtual bool attribute(int device, enum infinirtDeviceAttr attribute, int* value);
 

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "core/object_pool.h"
@@ -73,42 +74,60 @@ void stamp_event(Event& event, uint64_t serial, int64_t now_ns) {
   if (event.serial == serial) event.stamp_ns = now_ns;
 }
 
-void record_event(Event& event, Stream& stream) {
+infinirtError_t record_event(Event& event, Stream& stream) {
   const bool timed = !(event.flags & infinirtEventDisableTiming);
   if (event.shared) {
     Work work;
     work.type = WorkType::RecordShared;
     work.shared = {event.shared, shared_event_begin_record(event)};
-    set_event_point(event, enqueue(stream, work));
-    return;
+    const Point point = enqueue(stream, work);
+    if (!point.timeline) {
+      shared_event_finish(work.shared.page,
+                          work.shared.value);  // its number is taken: nobody must wait for it for ever
+      return stream_destroyed_meanwhile();
+    }
+    set_event_point(event, point);
+    return infinirtSuccess;
   }
   if (begin_inline(stream)) {  // nothing is pending: the record is done at once
     const Point tail = stream.tail();
     stream.mutex.unlock();
     const uint64_t serial = set_event_point(event, tail);
     if (timed) stamp_event(event, serial, monotonic_ns());
-    return;
+    return infinirtSuccess;
   }
   Work work;
   if (!timed) {
-    set_event_point(event, enqueue(stream, work));
-    return;
+    const Point point = enqueue(stream, work);
+    if (!point.timeline) return stream_destroyed_meanwhile();
+    set_event_point(event, point);
+    return infinirtSuccess;
   }
   // The operation may run before enqueue() returns, so it gets its serial first; no lock is held meanwhile.
   uint64_t serial;
+  int64_t earlier_stamp;
   {
     std::lock_guard guard(event.mutex);
     serial = ++event.serial;
-    event.stamp_ns = 0;
+    earlier_stamp = std::exchange(event.stamp_ns, 0);
   }
   work.type = WorkType::Record;
   work.record = {&event, serial};
   const Point point = enqueue(stream, work);
   std::lock_guard guard(event.mutex);
-  if (event.serial != serial) return;  // recorded again by another thread meanwhile: that record is the latest
+  if (!point.timeline) {
+    if (event.serial == serial) {
+      --event.serial;
+      event.stamp_ns = earlier_stamp;
+    }
+    return stream_destroyed_meanwhile();
+  }
+  if (event.serial != serial)
+    return infinirtSuccess;  // recorded again by another thread meanwhile: that one is the latest
   event.recorded = true;
   event.capture_id = 0;
   event.point = point;
+  return infinirtSuccess;
 }
 
 Event* create_event(EngineDevice& device, unsigned flags) {

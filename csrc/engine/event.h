@@ -39,8 +39,9 @@ Event* resolve_event(infinirtEvent_t handle, const char* argument);
 // The event's latest ordinary record, consistently read. An event never recorded gives a reached point.
 Point event_point(Event& event);
 
-// Records now: everything enqueued on the stream so far. The stream does not capture.
-void record_event(Event& event, Stream& stream);
+// Records now: everything enqueued on the stream so far. The stream does not capture. Fails, with nothing changed, when
+// another thread has destroyed the stream meanwhile.
+infinirtError_t record_event(Event& event, Stream& stream);
 
 // Makes the event stand for a point that will be reached later (graph launches); returns the serial for stamp_event.
 uint64_t set_event_point(Event& event, const Point& point);

@@ -30,21 +30,25 @@ void before_fork() {
     device.legacy->mutex.lock();
     for (Stream* stream : device.streams) stream->mutex.lock();
   });
+  streams_lock_for_fork();
   events_lock_for_fork();
   timelines_lock_for_fork();
   ObjectPoolBase::lock_all_for_fork();
   registry_lock_for_fork();
   handle_lock_for_fork();
   scheduler_lock_for_fork();
+  for (Engine* engine : all_engines()) engine->lock_for_fork();
 }
 
 void after_fork_in_parent() {
+  for (Engine* engine : all_engines()) engine->unlock_after_fork(false);
   scheduler_unlock_after_fork();
   handle_unlock_after_fork();
   registry_unlock_after_fork();
   ObjectPoolBase::unlock_all_after_fork();
   timelines_unlock_after_fork();
   events_unlock_after_fork();
+  streams_unlock_after_fork();
   for_each_device([](EngineDevice& device) {
     for (Stream* stream : device.streams) stream->mutex.unlock();
     device.legacy->mutex.unlock();
@@ -62,13 +66,14 @@ void empty_stream(Stream& stream) {
 }
 
 void after_fork_in_child() {
+  for (Engine* engine : all_engines()) engine->unlock_after_fork(true);
   scheduler_reset_in_child();
   handle_unlock_after_fork();
   registry_unlock_after_fork();
   ObjectPoolBase::reset_all_in_child();
   timelines_unlock_after_fork();
   events_unlock_after_fork();
-  streams_reset_in_child();
+  streams_unlock_after_fork();
   thread_hooks_reset_in_child();
   pools_after_fork_child();
   // One-shot timelines of running graphs have no stream; what waited for them is gone with the streams' work.

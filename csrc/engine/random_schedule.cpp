@@ -107,11 +107,15 @@ void random_schedule_install() {
   (void)installed;
 }
 
-void random_schedule_reset() {
+void random_schedule_lock_for_fork() { state().list_mutex.lock(); }
+void random_schedule_unlock_after_fork() { state().list_mutex.unlock(); }
+
+void random_schedule_reset_in_child() {
   auto& s = state();
-  s.list_mutex.reset_after_fork();
-  s.turn.reset_after_fork();
   s.ready.clear();
+  s.list_mutex.unlock();
+  s.turn.reset_after_fork();
+  t_in_step = false;
 }
 
 }  // namespace infinirt

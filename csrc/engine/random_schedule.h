@@ -16,6 +16,9 @@ bool random_schedule_until(const Point& point, int64_t timeout_ns = -1);
 void random_schedule_install();
 // Restarts the generator.
 void random_schedule_seed(uint64_t seed);
-void random_schedule_reset();
+
+void random_schedule_lock_for_fork();
+void random_schedule_unlock_after_fork();  // in the parent
+void random_schedule_reset_in_child();  // what was ready is the parent's; the generator goes on
 
 }  // namespace infinirt

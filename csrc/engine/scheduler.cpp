@@ -287,8 +287,14 @@ UserCodeScope::~UserCodeScope() {
 
 bool on_worker_thread() { return t_worker != nullptr; }
 
-void scheduler_lock_for_fork() { pool().mutex.lock(); }
-void scheduler_unlock_after_fork() { pool().mutex.unlock(); }
+void scheduler_lock_for_fork() {
+  pool().mutex.lock();
+  random_schedule_lock_for_fork();
+}
+void scheduler_unlock_after_fork() {
+  random_schedule_unlock_after_fork();
+  pool().mutex.unlock();
+}
 
 void scheduler_reset_in_child() {
   auto& p = pool();
@@ -297,7 +303,7 @@ void scheduler_reset_in_child() {
   p.busy = 0;
   p.threads = 0;
   p.mutex.reset_after_fork();
-  random_schedule_reset();
+  random_schedule_reset_in_child();
 }
 
 }  // namespace infinirt

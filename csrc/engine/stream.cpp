@@ -465,7 +465,8 @@ bool destroy_stream(Stream& stream, uint64_t id) {
   return true;
 }
 
-void streams_reset_in_child() { resting_streams().mutex.reset_after_fork(); }
+void streams_lock_for_fork() { resting_streams().mutex.lock(); }
+void streams_unlock_after_fork() { resting_streams().mutex.unlock(); }
 
 void destroy_all_streams(EngineDevice& device) {
   std::vector<std::pair<Stream*, uint64_t>> streams;

@@ -114,8 +114,9 @@ Stream* create_stream(EngineDevice& device, unsigned flags, int priority, Stream
 bool destroy_stream(Stream& stream, uint64_t id);
 // What a call fails with whose stream another thread destroyed under it.
 [[gnu::cold]] infinirtError_t stream_destroyed_meanwhile();
-// In a forked child: frees the lock of the retired streams.
-void streams_reset_in_child();
+// The list of retired streams.
+void streams_lock_for_fork();
+void streams_unlock_after_fork();  // in parent and child
 // Drops every stream of the device after its work has been waited for (DeviceReset).
 void destroy_all_streams(EngineDevice& device);
 

@@ -1,29 +1,11 @@
-// Stream capture, through the public API on the CPU device.
+// Stream capture and the graphs it makes, through the public API on the CPU device.
 #include <atomic>
 #include <thread>
 
-#include "check.h"
+#include "capture_support.h"
 #include "gate.h"
-#include "graph_support.h"
 
 namespace {
-
-infinirtGraph_t end_capture(infinirtStream_t stream, infinirtError_t expected = infinirtSuccess) {
-  infinirtGraph_t graph = reinterpret_cast<infinirtGraph_t>(&expected);
-  CHECK_EQ(infinirtStreamEndCapture(stream, &graph), expected);
-  if (expected != infinirtSuccess) CHECK(graph == nullptr);
-  return graph;
-}
-
-enum infinirtStreamCaptureStatus status_of(infinirtStream_t stream) {
-  enum infinirtStreamCaptureStatus status = infinirtStreamCaptureStatusNone;
-  OK(infinirtStreamIsCapturing(stream, &status));
-  return status;
-}
-
-void write_page(infinirtStream_t stream, Diary& diary, int number) {
-  OK(infinirtLaunchHostFunc(stream, Diary::write, diary.page(number)));
-}
 
 void run_once(infinirtGraph_t graph) {
   infinirtGraphExec_t exec = instantiate(graph);
@@ -106,187 +88,6 @@ TEST(events_draw_other_streams_in_and_join_them) {
   OK(infinirtGraphDestroy(graph));
   for (auto event : {fork, join}) OK(infinirtEventDestroy(event));
   for (auto stream : {origin, forked}) OK(infinirtStreamDestroy(stream));
-}
-
-TEST(a_barred_call_invalidates_and_is_named) {
-  infinirtStream_t stream = make_stream();
-  for (auto mode : {infinirtStreamCaptureModeGlobal, infinirtStreamCaptureModeThreadLocal}) {
-    OK(infinirtStreamBeginCapture(stream, mode));
-    void* pointer = nullptr;
-    CHECK_EQ(infinirtMalloc(&pointer, 64), infinirtErrorStreamCaptureUnsupported);
-    CHECK_EQ(status_of(stream), infinirtStreamCaptureStatusInvalidated);
-    int dummy = 0;
-    CHECK_EQ(infinirtLaunchHostFunc(stream, [](void*) {}, &dummy), infinirtErrorStreamCaptureInvalidated);
-    end_capture(stream, infinirtErrorStreamCaptureInvalidated);
-    CHECK(says("infinirtMalloc"));
-    CHECK_EQ(status_of(stream), infinirtStreamCaptureStatusNone);
-    OK(infinirtStreamSynchronize(stream));
-  }
-  OK(infinirtStreamBeginCapture(stream, infinirtStreamCaptureModeRelaxed));
-  void* pointer = nullptr;
-  OK(infinirtMalloc(&pointer, 64));
-  OK(infinirtFree(pointer));
-  OK(infinirtGraphDestroy(end_capture(stream)));
-  OK(infinirtStreamDestroy(stream));
-}
-
-TEST(another_thread_is_barred_by_a_global_capture_only) {
-  infinirtStream_t stream = make_stream();
-  const auto malloc_elsewhere = [](infinirtStreamCaptureMode thread_mode) {
-    infinirtError_t result = infinirtSuccess;
-    std::thread([&] {
-      OK(infinirtThreadExchangeStreamCaptureMode(&thread_mode));
-      void* pointer = nullptr;
-      result = infinirtMalloc(&pointer, 64);
-      if (pointer) OK(infinirtFree(pointer));
-    }).join();
-    return result;
-  };
-  OK(infinirtStreamBeginCapture(stream, infinirtStreamCaptureModeThreadLocal));
-  OK(malloc_elsewhere(infinirtStreamCaptureModeGlobal));
-  OK(infinirtGraphDestroy(end_capture(stream)));
-  OK(infinirtStreamBeginCapture(stream, infinirtStreamCaptureModeGlobal));
-  OK(malloc_elsewhere(infinirtStreamCaptureModeThreadLocal));
-  OK(malloc_elsewhere(infinirtStreamCaptureModeRelaxed));
-  CHECK_EQ(malloc_elsewhere(infinirtStreamCaptureModeGlobal), infinirtErrorStreamCaptureUnsupported);
-  end_capture(stream, infinirtErrorStreamCaptureInvalidated);
-  // The capturing thread itself, having asked for relaxed interaction, may call everything.
-  OK(infinirtStreamBeginCapture(stream, infinirtStreamCaptureModeGlobal));
-  enum infinirtStreamCaptureMode mode = infinirtStreamCaptureModeRelaxed;
-  OK(infinirtThreadExchangeStreamCaptureMode(&mode));
-  CHECK_EQ(mode, infinirtStreamCaptureModeGlobal);
-  void* pointer = nullptr;
-  OK(infinirtMalloc(&pointer, 64));
-  OK(infinirtThreadExchangeStreamCaptureMode(&mode));
-  OK(infinirtGraphDestroy(end_capture(stream)));
-  OK(infinirtFree(pointer));
-  OK(infinirtStreamDestroy(stream));
-}
-
-TEST(synchronising_and_querying_are_barred_in_every_mode) {
-  infinirtStream_t stream = make_stream();
-  infinirtEvent_t event = make_event();
-  const auto breaks = [&](auto&& call, infinirtError_t expected, const char* name) {
-    OK(infinirtStreamBeginCapture(stream, infinirtStreamCaptureModeRelaxed));
-    OK(infinirtEventRecord(event, stream));
-    CHECK_EQ(call(), expected);
-    CHECK_EQ(status_of(stream), infinirtStreamCaptureStatusInvalidated);
-    end_capture(stream, infinirtErrorStreamCaptureInvalidated);
-    CHECK(says(name));
-  };
-  breaks([&] { return infinirtStreamSynchronize(stream); }, infinirtErrorStreamCaptureUnsupported,
-         "infinirtStreamSynchronize");
-  breaks([&] { return infinirtStreamQuery(stream); }, infinirtErrorStreamCaptureUnsupported, "infinirtStreamQuery");
-  breaks([&] { return infinirtDeviceSynchronize(); }, infinirtErrorStreamCaptureUnsupported,
-         "infinirtDeviceSynchronize");
-  breaks([&] { return infinirtStreamAddCallback(stream, [](infinirtStream_t, infinirtError_t, void*) {}, nullptr, 0); },
-         infinirtErrorStreamCaptureUnsupported, "infinirtStreamAddCallback");
-  breaks([&] { return infinirtEventSynchronize(event); }, infinirtErrorCapturedEvent, "infinirtEventSynchronize");
-  breaks([&] { return infinirtEventQuery(event); }, infinirtErrorCapturedEvent, "infinirtEventQuery");
-  // The event keeps its captured record until it is recorded again.
-  CHECK_EQ(infinirtEventQuery(event), infinirtErrorCapturedEvent);
-  OK(infinirtEventRecord(event, stream));
-  OK(infinirtEventSynchronize(event));
-  // Asking for the elapsed time of a captured event fails and breaks nothing; neither does destroying it.
-  OK(infinirtStreamBeginCapture(stream, infinirtStreamCaptureModeRelaxed));
-  OK(infinirtEventRecord(event, stream));
-  float ms;
-  CHECK_EQ(infinirtEventElapsedTime(&ms, event, event), infinirtErrorCapturedEvent);
-  OK(infinirtEventDestroy(event));
-  OK(infinirtGraphDestroy(end_capture(stream)));
-  OK(infinirtStreamDestroy(stream));
-}
-
-TEST(the_legacy_stream_is_barred_while_a_blocking_stream_captures) {
-  infinirtStream_t blocking = make_stream(infinirtStreamDefault), free_stream = make_stream();
-  int* x = device_array(4);
-  OK(infinirtStreamBeginCapture(free_stream, infinirtStreamCaptureModeRelaxed));
-  OK(infinirtMemsetAsync(x, 0, 16, nullptr));
-  OK(infinirtGraphDestroy(end_capture(free_stream)));
-  OK(infinirtStreamBeginCapture(blocking, infinirtStreamCaptureModeRelaxed));
-  CHECK_EQ(infinirtStreamQuery(nullptr), infinirtErrorStreamCaptureImplicit);
-  CHECK_EQ(status_of(blocking), infinirtStreamCaptureStatusInvalidated);
-  end_capture(blocking, infinirtErrorStreamCaptureInvalidated);
-  OK(infinirtStreamBeginCapture(blocking, infinirtStreamCaptureModeRelaxed));
-  enum infinirtStreamCaptureStatus status;
-  CHECK_EQ(infinirtStreamIsCapturing(nullptr, &status), infinirtErrorStreamCaptureImplicit);
-  CHECK_EQ(status_of(blocking), infinirtStreamCaptureStatusActive);
-  CHECK_EQ(infinirtMemsetAsync(x, 0, 16, nullptr), infinirtErrorStreamCaptureImplicit);
-  end_capture(blocking, infinirtErrorStreamCaptureInvalidated);
-  CHECK(says("infinirtMemsetAsync"));
-  CHECK_EQ(infinirtStreamBeginCapture(nullptr, infinirtStreamCaptureModeRelaxed),
-           infinirtErrorStreamCaptureUnsupported);
-  OK(infinirtStreamSynchronize(nullptr));
-  OK(infinirtFree(x));
-  for (auto stream : {blocking, free_stream}) OK(infinirtStreamDestroy(stream));
-}
-
-TEST(beginning_twice_and_ending_nothing_are_illegal) {
-  infinirtStream_t stream = make_stream();
-  infinirtGraph_t graph = nullptr;
-  CHECK_EQ(infinirtStreamEndCapture(stream, &graph), infinirtErrorIllegalState);
-  OK(infinirtStreamBeginCapture(stream, infinirtStreamCaptureModeRelaxed));
-  CHECK_EQ(infinirtStreamBeginCapture(stream, infinirtStreamCaptureModeRelaxed), infinirtErrorIllegalState);
-  CHECK_EQ(status_of(stream), infinirtStreamCaptureStatusActive);
-  OK(infinirtGraphDestroy(end_capture(stream)));
-  CHECK_EQ(infinirtStreamBeginCapture(stream, static_cast<infinirtStreamCaptureMode>(9)), infinirtErrorInvalidValue);
-  OK(infinirtStreamDestroy(stream));
-}
-
-TEST(ending_wrongly_gives_the_codes_of_cuda) {
-  infinirtStream_t origin = make_stream(), forked = make_stream();
-  infinirtEvent_t event = make_event();
-  Diary diary(1);
-  infinirtGraph_t graph = nullptr;
-  const auto fork = [&](infinirtStreamCaptureMode mode = infinirtStreamCaptureModeGlobal) {
-    OK(infinirtStreamBeginCapture(origin, mode));
-    OK(infinirtEventRecord(event, origin));
-    OK(infinirtStreamWaitEvent(forked, event, 0));
-  };
-  fork();
-  CHECK_EQ(infinirtStreamEndCapture(forked, &graph), infinirtErrorStreamCaptureUnmatched);
-  end_capture(origin, infinirtErrorStreamCaptureInvalidated);
-  CHECK(says("infinirtStreamEndCapture"));
-  fork();
-  write_page(forked, diary, 0);
-  end_capture(origin, infinirtErrorStreamCaptureUnjoined);
-  CHECK_EQ(status_of(forked), infinirtStreamCaptureStatusNone);
-  fork();
-  OK(infinirtGraphDestroy(end_capture(origin)));  // nothing was done on the forked stream: nothing to join
-  fork();
-  std::thread([&] {
-    infinirtGraph_t elsewhere = nullptr;
-    CHECK_EQ(infinirtStreamEndCapture(origin, &elsewhere), infinirtErrorStreamCaptureWrongThread);
-  }).join();
-  CHECK_EQ(status_of(origin), infinirtStreamCaptureStatusNone);
-  fork(infinirtStreamCaptureModeRelaxed);
-  std::thread([&] { OK(infinirtGraphDestroy(end_capture(origin))); }).join();
-  OK(infinirtEventDestroy(event));
-  for (auto stream : {origin, forked}) OK(infinirtStreamDestroy(stream));
-}
-
-TEST(captures_are_isolated_and_do_not_merge) {
-  infinirtStream_t first = make_stream(), second = make_stream(), plain = make_stream();
-  infinirtEvent_t outside = make_event(), inside = make_event(), never = make_event();
-  OK(infinirtEventRecord(outside, plain));
-  OK(infinirtStreamBeginCapture(first, infinirtStreamCaptureModeRelaxed));
-  CHECK_EQ(infinirtStreamWaitEvent(first, outside, 0), infinirtErrorStreamCaptureIsolation);
-  end_capture(first, infinirtErrorStreamCaptureInvalidated);
-  CHECK(says("infinirtStreamWaitEvent"));
-  OK(infinirtStreamBeginCapture(first, infinirtStreamCaptureModeRelaxed));
-  OK(infinirtStreamBeginCapture(second, infinirtStreamCaptureModeRelaxed));
-  OK(infinirtEventRecord(inside, first));
-  CHECK_EQ(infinirtStreamWaitEvent(second, inside, 0), infinirtErrorStreamCaptureMerge);
-  end_capture(first, infinirtErrorStreamCaptureInvalidated);
-  end_capture(second, infinirtErrorStreamCaptureInvalidated);
-  // The codes for events of a capture that has ended, and for events never recorded, as measured on a real device.
-  CHECK_EQ(infinirtStreamWaitEvent(plain, inside, 0), infinirtErrorInvalidValue);
-  OK(infinirtStreamBeginCapture(first, infinirtStreamCaptureModeRelaxed));
-  OK(infinirtStreamWaitEvent(first, never, 0));
-  CHECK_EQ(infinirtStreamWaitEvent(first, inside, 0), infinirtErrorInvalidValue);
-  end_capture(first, infinirtErrorStreamCaptureInvalidated);
-  for (auto event : {outside, inside, never}) OK(infinirtEventDestroy(event));
-  for (auto stream : {first, second, plain}) OK(infinirtStreamDestroy(stream));
 }
 
 TEST(other_streams_work_on_while_one_captures) {
@@ -376,6 +177,32 @@ TEST(launching_in_a_capture_adds_a_child_graph) {
   OK(infinirtGraphDestroy(inner));
   run_once(graph);
   CHECK(diary.take() == (std::vector<int>{0, 2}));
+  OK(infinirtGraphDestroy(graph));
+  OK(infinirtStreamDestroy(stream));
+}
+
+TEST(arguments_of_a_captured_kernel_are_kept) {
+  static std::atomic<int> seen;
+  seen = 0;
+  const auto kernel = [](const infinirtXBlock*, void** args) -> infinirtError_t {
+    seen += *static_cast<int*>(args[0]);
+    return infinirtSuccess;
+  };
+  const size_t size = sizeof(int);
+  const infinirtXKernelInfo info{"captured", kernel, &size, 1, 0};
+  OK(infinirtXRegisterKernel(&info));
+  infinirtStream_t stream = make_stream();
+  OK(infinirtStreamBeginCapture(stream, infinirtStreamCaptureModeGlobal));
+  {
+    int value = 21;
+    void* args[] = {&value};
+    OK(infinirtLaunchKernel(reinterpret_cast<const void*>(info.function), {1, 1, 1}, {1, 1, 1}, args, 0, stream));
+    value = 1000;
+    args[0] = nullptr;
+  }
+  infinirtGraph_t graph = end_capture(stream);
+  for (int i = 0; i < 2; ++i) run_once(graph);
+  CHECK_EQ(seen.load(), 42);
   OK(infinirtGraphDestroy(graph));
   OK(infinirtStreamDestroy(stream));
 }

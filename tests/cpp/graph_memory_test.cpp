@@ -269,4 +269,39 @@ TEST(too_large_an_allocation_fails_and_leaves_nothing) {
   OK(infinirtGraphDestroy(graph));
 }
 
+TEST(a_failed_capture_gives_its_memory_back) {
+  infinirtStream_t stream = make_stream();
+  OK(infinirtDeviceGraphMemTrim(0));
+  const uint64_t used = attribute(infinirtGraphMemAttrUsedMemCurrent);
+  const uint64_t reserved = attribute(infinirtGraphMemAttrReservedMemCurrent);
+  for (int round = 0; round < 3; ++round) {
+    void* pointer = nullptr;
+    OK(infinirtStreamBeginCapture(stream, infinirtStreamCaptureModeGlobal));
+    OK(infinirtMallocAsync(&pointer, 8 << 20, stream));
+    CHECK_EQ(infinirtStreamQuery(stream), infinirtErrorStreamCaptureUnsupported);
+    infinirtGraph_t graph = nullptr;
+    CHECK_EQ(infinirtStreamEndCapture(stream, &graph), infinirtErrorStreamCaptureInvalidated);
+    CHECK_EQ(attribute(infinirtGraphMemAttrUsedMemCurrent), used);
+    CHECK_EQ(infinirtFreeAsync(pointer, stream), infinirtErrorInvalidValue);
+  }
+  OK(infinirtDeviceGraphMemTrim(0));
+  CHECK_EQ(attribute(infinirtGraphMemAttrReservedMemCurrent), reserved);
+  OK(infinirtStreamDestroy(stream));
+}
+
+TEST(out_of_memory_in_a_capture_is_reported_as_such) {
+  infinirtStream_t stream = make_stream();
+  OK(infinirtStreamBeginCapture(stream, infinirtStreamCaptureModeGlobal));
+  void* pointer = nullptr;
+  CHECK_EQ(infinirtMallocAsync(&pointer, size_t{1} << 45, stream), infinirtErrorMemoryAllocation);
+  CHECK(says("graph allocation"));
+  CHECK(pointer == nullptr);
+  OK(infinirtMallocAsync(&pointer, 4096, stream));  // the capture goes on
+  OK(infinirtFreeAsync(pointer, stream));
+  infinirtGraph_t graph = nullptr;
+  OK(infinirtStreamEndCapture(stream, &graph));
+  OK(infinirtGraphDestroy(graph));
+  OK(infinirtStreamDestroy(stream));
+}
+
 TEST_MAIN()

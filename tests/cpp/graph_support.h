@@ -3,29 +3,9 @@
 
 #include <algorithm>
 #include <mutex>
-#include <string>
 #include <vector>
 
-#include "check.h"
-#include "infinirt.h"
-#include "infinirt_ext.h"
-
-#define OK(call) CHECK_EQ(call, infinirtSuccess)
-
-inline std::string message() { return infinirtXGetLastErrorMessage(); }
-inline bool says(const char* text) { return message().find(text) != std::string::npos; }
-
-inline infinirtStream_t make_stream(unsigned flags = infinirtStreamNonBlocking) {
-  infinirtStream_t stream = nullptr;
-  OK(infinirtStreamCreateWithFlags(&stream, flags));
-  return stream;
-}
-
-inline infinirtEvent_t make_event(unsigned flags = infinirtEventDefault) {
-  infinirtEvent_t event = nullptr;
-  OK(infinirtEventCreateWithFlags(&event, flags));
-  return event;
-}
+#include "support.h"
 
 inline infinirtGraph_t make_graph() {
   infinirtGraph_t graph = nullptr;

@@ -1,26 +1,18 @@
-// Kernels: registration, launches, configuration checks, errors, cooperative launches and libraries.
+// Kernels: registration, launches, configuration checks, errors and cooperative launches.
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <cstdio>
-#include <fstream>
-#include <iterator>
-#include <numeric>
 #include <thread>
 
 #include "child.h"
 #include "gate.h"
-#include "infinirt.h"
-#include "infinirt_ext.h"
+#include "support.h"
 
 namespace {
 
 constexpr dim3 kOne = {1, 1, 1};
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-bool said(const std::string& part) { return contains(infinirtXGetLastErrorMessage(), part); }
 
 template <class... Sizes>
 infinirtError_t enroll(const char* name, infinirtXKernelFn function, Sizes... sizes) {
@@ -155,7 +147,7 @@ TEST(bad_configurations_are_refused_with_a_reason) {
     return infinirtLaunchKernel(address(f), grid, block, args, shared, nullptr);
   };
   CHECK_EQ(launch(nothing, {0, 1, 1}, kOne, 0, nullptr), infinirtErrorInvalidConfiguration);
-  CHECK(said("gridDim (0, 1, 1)"));
+  CHECK(says("gridDim (0, 1, 1)"));
   CHECK_EQ(launch(nothing, {1, 65536, 1}, kOne, 0, nullptr), infinirtErrorInvalidConfiguration);
   CHECK_EQ(launch(nothing, {1, 1, 65536}, kOne, 0, nullptr), infinirtErrorInvalidConfiguration);
   CHECK_EQ(launch(nothing, {2147483648u, 1, 1}, kOne, 0, nullptr), infinirtErrorInvalidConfiguration);
@@ -163,17 +155,17 @@ TEST(bad_configurations_are_refused_with_a_reason) {
   CHECK_EQ(launch(nothing, kOne, {1, 1, 65}, 0, nullptr), infinirtErrorInvalidConfiguration);
   CHECK_EQ(launch(nothing, kOne, {1025, 1, 1}, 0, nullptr), infinirtErrorInvalidConfiguration);
   CHECK_EQ(launch(nothing, kOne, {32, 33, 1}, 0, nullptr), infinirtErrorInvalidConfiguration);
-  CHECK(said("1056 threads"));
+  CHECK(says("1056 threads"));
   CHECK_EQ(launch(nothing, kOne, {32, 32, 1}, 0, nullptr), infinirtSuccess);
   CHECK_EQ(launch(nothing, kOne, kOne, 48 * 1024 + 1, nullptr), infinirtErrorInvalidValue);
   CHECK_EQ(launch(store, kOne, kOne, 0, nullptr), infinirtErrorInvalidValue);
-  CHECK(said("args is null"));
+  CHECK(says("args is null"));
   int value = 1;
   void* half[] = {nullptr, &value};
   CHECK_EQ(launch(store, kOne, kOne, 0, half), infinirtErrorInvalidValue);
-  CHECK(said("args[0]"));
+  CHECK(says("args[0]"));
   CHECK_EQ(infinirtLaunchKernel(&value, kOne, kOne, nullptr, 0, nullptr), infinirtErrorInvalidDeviceFunction);
-  CHECK(said("infinirtXRegisterKernel"));
+  CHECK(says("infinirtXRegisterKernel"));
   CHECK_EQ(infinirtLaunchKernel(nullptr, kOne, kOne, nullptr, 0, nullptr), infinirtErrorInvalidDeviceFunction);
   CHECK_EQ(infinirtDeviceSynchronize(), infinirtSuccess);  // nothing of it ran
 }
@@ -182,7 +174,7 @@ TEST(registration_is_checked) {
   REQUIRE(enroll("store", store, 8, 4) == infinirtSuccess);
   CHECK_EQ(enroll("again", store, 8, 4), infinirtSuccess);
   CHECK_EQ(enroll("other", store, 8, 8), infinirtErrorInvalidValue);
-  CHECK(said("infinirtXRegisterKernel: ") && said("other parameters"));
+  CHECK(says("infinirtXRegisterKernel: ") && says("other parameters"));
   CHECK_EQ(infinirtGetLastError(), infinirtErrorInvalidValue);
   CHECK_EQ(infinirtXRegisterKernel(nullptr), infinirtErrorInvalidValue);
   CHECK_EQ(enroll(nullptr, nothing), infinirtErrorInvalidValue);
@@ -244,7 +236,7 @@ TEST(the_first_failing_block_is_reported) {
   REQUIRE(enroll("picky", kernel) == infinirtSuccess);
   CHECK_EQ(infinirtLaunchKernel(address(kernel), dim3{5, 5, 1}, kOne, nullptr, 0, nullptr), infinirtSuccess);
   CHECK_EQ(infinirtDeviceSynchronize(), infinirtErrorInvalidValue);
-  CHECK(said("'picky'") && said("block (3, 2, 0)"));
+  CHECK(says("'picky'") && says("block (3, 2, 0)"));
   CHECK_EQ(infinirtDeviceSynchronize(), infinirtSuccess);  // not sticky: told once
 }
 
@@ -348,160 +340,13 @@ TEST(threads_register_and_launch_at_once) {
   CHECK_EQ(visits[0].load(), 800);
 }
 
-// ---------------------------------------------------------------- libraries
-
-namespace {
-
-// A library of kernels, made by the compiler that every build of this test has needed anyway.
-class BuiltLibrary {
- public:
-  explicit BuiltLibrary(const char* code) {
-    char folder[] = "/tmp/infinirt-kernels-XXXXXX";
-    folder_ = mkdtemp(folder);
-    std::ofstream(folder_ + "/kernels.c") << "#include \"infinirt_ext.h\"\n" << code;
-    std::string include = __FILE__;
-    include = include.substr(0, include.rfind('/')) + "/../../include";
-    const std::string command = "cc -shared -fPIC -I'" + include + "' -o " + path() + " " + folder_ + "/kernels.c";
-    good_ = std::system(command.c_str()) == 0;
-  }
-  ~BuiltLibrary() { (void)!std::system(("rm -r " + folder_).c_str()); }
-  bool good() const { return good_; }
-  std::string path() const { return folder_ + "/kernels.so"; }
-  std::vector<char> bytes() const {
-    std::ifstream file(path(), std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-
- private:
-  std::string folder_;
-  bool good_ = false;
-};
-
-constexpr const char* kTwoKernels = R"(
-static infinirtError_t set(const infinirtXBlock *b, void **args) { (*(int **)args[0])[b->blockIdx.x] = *(int *)args[1]; return infinirtSuccess; }
-static infinirtError_t twice(const infinirtXBlock *b, void **args) { (*(int **)args[0])[b->blockIdx.x] *= 2; return infinirtSuccess; }
-static const size_t sizes[] = {8, 4};
-const infinirtXKernelInfo infinirtXKernelTable[] = {{"set", set, sizes, 2, 0}, {"twice", twice, sizes, 1, 0}, {0}};
-)";
-
-infinirtError_t load_file(infinirtLibrary_t* library, const std::string& path) {
-  return infinirtLibraryLoadFromFile(library, path.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0);
-}
-
-void use_library(infinirtLibrary_t library) {
-  unsigned count = 0;
-  CHECK_EQ(infinirtLibraryGetKernelCount(&count, library), infinirtSuccess);
-  CHECK_EQ(count, 2u);
-  infinirtKernel_t set = nullptr, twice = nullptr, listed[3] = {};
-  REQUIRE(infinirtLibraryGetKernel(&set, library, "set") == infinirtSuccess);
-  REQUIRE(infinirtLibraryGetKernel(&twice, library, "twice") == infinirtSuccess);
-  CHECK_EQ(infinirtLibraryEnumerateKernels(listed, 3, library), infinirtSuccess);
-  CHECK(listed[0] == set && listed[1] == twice && listed[2] == nullptr);
-  CHECK_EQ(infinirtLibraryGetKernel(&set, library, "thrice"), infinirtErrorSymbolNotFound);
-  int data[4] = {}, value = 21;
-  int* where = data;
-  void* args[] = {&where, &value};
-  CHECK_EQ(infinirtLaunchKernel(set, dim3{4, 1, 1}, kOne, args, 0, nullptr), infinirtSuccess);
-  CHECK_EQ(infinirtLaunchKernel(twice, dim3{3, 1, 1}, kOne, args, 0, nullptr), infinirtSuccess);
-  CHECK_EQ(infinirtDeviceSynchronize(), infinirtSuccess);
-  CHECK(data[0] == 42 && data[2] == 42 && data[3] == 21);
-}
-
-}  // namespace
-
-TEST(libraries_load_from_files_and_from_memory) {
-  const BuiltLibrary built(kTwoKernels);
-  REQUIRE(built.good());
-  infinirtLibrary_t from_file = nullptr, from_memory = nullptr, twice = nullptr;
-  REQUIRE(load_file(&from_file, built.path()) == infinirtSuccess);
-  use_library(from_file);
-  std::vector<char> bytes = built.bytes();
-  REQUIRE(infinirtLibraryLoadData(&from_memory, bytes.data(), nullptr, nullptr, 0, nullptr, nullptr, 0) ==
-          infinirtSuccess);
-  std::fill(bytes.begin(), bytes.end(), 0);  // the library is a copy
-  use_library(from_memory);
-  REQUIRE(load_file(&twice, built.path()) == infinirtSuccess);
-
-  infinirtKernel_t kernel = nullptr;
-  REQUIRE(infinirtLibraryGetKernel(&kernel, from_file, "set") == infinirtSuccess);
-  CHECK_EQ(infinirtLibraryUnload(from_file), infinirtSuccess);
-  CHECK_EQ(infinirtLibraryUnload(from_file), infinirtErrorInvalidResourceHandle);
-  CHECK_EQ(infinirtLaunchKernel(kernel, kOne, kOne, nullptr, 0, nullptr), infinirtErrorInvalidDeviceFunction);
-  CHECK_EQ(infinirtLibraryGetKernel(&kernel, from_file, "set"), infinirtErrorInvalidResourceHandle);
-  use_library(twice);
-  use_library(from_memory);
-  CHECK_EQ(infinirtLibraryUnload(from_memory), infinirtSuccess);
-  CHECK_EQ(infinirtLibraryUnload(twice), infinirtSuccess);
-}
-
-TEST(many_images_from_memory_stay_apart) {
-  const BuiltLibrary built(kTwoKernels);
-  REQUIRE(built.good());
-  const std::vector<char> bytes = built.bytes();
-  infinirtLibrary_t libraries[4] = {};
-  for (auto& library : libraries) {
-    REQUIRE(infinirtLibraryLoadData(&library, bytes.data(), nullptr, nullptr, 0, nullptr, nullptr, 0) ==
-            infinirtSuccess);
-  }
-  for (auto library : libraries) {
-    use_library(library);
-    CHECK_EQ(infinirtLibraryUnload(library), infinirtSuccess);
-  }
-}
-
-TEST(unloading_waits_for_launches) {
-  const BuiltLibrary built(kTwoKernels);
-  REQUIRE(built.good());
-  infinirtLibrary_t library = nullptr;
-  infinirtKernel_t set = nullptr;
-  REQUIRE(load_file(&library, built.path()) == infinirtSuccess);
-  REQUIRE(infinirtLibraryGetKernel(&set, library, "set") == infinirtSuccess);
-  infinirtStream_t stream;
-  REQUIRE(infinirtStreamCreate(&stream) == infinirtSuccess);
-  Gate gate;
-  int data = 0, value = 5;
-  int* where = &data;
-  void* args[] = {&where, &value};
-  CHECK_EQ(gate.hold(stream), infinirtSuccess);
-  CHECK_EQ(infinirtLaunchKernel(set, kOne, kOne, args, 0, stream), infinirtSuccess);
-  std::thread opener([&] {
-    usleep(20000);
-    gate.open();
-  });
-  CHECK_EQ(infinirtLibraryUnload(library), infinirtSuccess);
-  CHECK_EQ(data, 5);
-  opener.join();
-  CHECK_EQ(infinirtStreamDestroy(stream), infinirtSuccess);
-}
-
-TEST(what_is_no_library_is_refused_with_a_reason) {
-  infinirtLibrary_t library = nullptr;
-  CHECK_EQ(load_file(&library, "/nowhere/kernels.so"), infinirtErrorFileNotFound);
-  CHECK(said("/nowhere/kernels.so"));
-  CHECK_EQ(load_file(&library, __FILE__), infinirtErrorInvalidKernelImage);
-  CHECK(said("cannot be loaded"));
-  const BuiltLibrary without("int answer = 42;\n");
-  REQUIRE(without.good());
-  CHECK_EQ(load_file(&library, without.path()), infinirtErrorInvalidKernelImage);
-  CHECK(said("infinirtXKernelTable"));
-  const char text[256] = "this is not an image of anything";
-  CHECK_EQ(infinirtLibraryLoadData(&library, text, nullptr, nullptr, 0, nullptr, nullptr, 0),
-           infinirtErrorInvalidKernelImage);
-  CHECK_EQ(infinirtLibraryLoadData(&library, nullptr, nullptr, nullptr, 0, nullptr, nullptr, 0),
-           infinirtErrorInvalidValue);
-  CHECK_EQ(infinirtLibraryLoadFromFile(&library, __FILE__, nullptr, nullptr, 1, nullptr, nullptr, 0),
-           infinirtErrorInvalidValue);
-}
-
-// ---------------------------------------------------------------- processes of their own
-
 CHILD(other_device) {
   REQUIRE(enroll("nothing", nothing) == infinirtSuccess);
   infinirtStream_t stream;
   REQUIRE(infinirtStreamCreate(&stream) == infinirtSuccess);
   REQUIRE(infinirtSetDevice(1) == infinirtSuccess);
   CHECK_EQ(infinirtLaunchKernel(address(nothing), kOne, kOne, nullptr, 0, stream), infinirtErrorInvalidResourceHandle);
-  CHECK(said("cpu:0") && said("infinirtSetDevice"));
+  CHECK(says(device_name(0)) && says("infinirtSetDevice"));
   CHECK_EQ(infinirtLaunchKernel(address(nothing), kOne, kOne, nullptr, 0, nullptr), infinirtSuccess);
 }
 
@@ -510,14 +355,13 @@ CHILD(sticky) {
   REQUIRE(enroll("wild", kernel) == infinirtSuccess);
   CHECK_EQ(infinirtLaunchKernel(address(kernel), kOne, kOne, nullptr, 0, nullptr), infinirtSuccess);
   CHECK_EQ(infinirtDeviceSynchronize(), infinirtErrorIllegalAddress);
-  CHECK(said("'wild'"));
+  CHECK(says("'wild'"));
   CHECK_EQ(infinirtLaunchKernel(address(kernel), kOne, kOne, nullptr, 0, nullptr), infinirtErrorIllegalAddress);
   CHECK_EQ(infinirtDeviceReset(), infinirtSuccess);
   REQUIRE(enroll("nothing", nothing) == infinirtSuccess);
   CHECK_EQ(infinirtLaunchKernel(address(nothing), kOne, kOne, nullptr, 0, nullptr), infinirtSuccess);
   CHECK_EQ(infinirtDeviceSynchronize(), infinirtSuccess);
 }
-
 TEST(a_stream_of_another_device_is_refused) { CHECK_EQ(child::run("other_device", {"INFINIRT_CPU_DEVICES=2"}), 0); }
 TEST(a_sticky_error_stays_until_reset) { CHECK_EQ(child::run("sticky", {}), 0); }
 

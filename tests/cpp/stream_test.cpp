@@ -1,18 +1,17 @@
-// Streams, events and the legacy stream's ordering, through the public API on the CPU device.
+// Streams and the legacy stream's ordering, through the public API on the CPU device.
 #include <atomic>
 #include <chrono>
-#include <cstring>
+#include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
-#include "check.h"
+#include "child.h"
 #include "gate.h"
-#include "infinirt.h"
-#include "infinirt_ext.h"
+#include "support.h"
+#include "waiting.h"
 
 namespace {
-
-#define OK(call) CHECK_EQ(call, infinirtSuccess)
 
 void append(void* slot) {
   auto* pair = static_cast<std::pair<std::vector<int>*, int>*>(slot);
@@ -21,24 +20,10 @@ void append(void* slot) {
 
 void increment(void* counter) { ++*static_cast<std::atomic<int>*>(counter); }
 
-infinirtStream_t make_stream(unsigned flags = infinirtStreamDefault) {
-  infinirtStream_t stream = nullptr;
-  OK(infinirtStreamCreateWithFlags(&stream, flags));
-  return stream;
-}
-
-infinirtEvent_t make_event(unsigned flags = infinirtEventDefault) {
-  infinirtEvent_t event = nullptr;
-  OK(infinirtEventCreateWithFlags(&event, flags));
-  return event;
-}
-
-std::string message() { return infinirtXGetLastErrorMessage(); }
-
 }  // namespace
 
 TEST(work_of_a_stream_runs_in_order) {
-  infinirtStream_t stream = make_stream();
+  infinirtStream_t stream = make_blocking_stream();
   std::vector<int> seen;
   std::vector<std::pair<std::vector<int>*, int>> items;
   for (int i = 0; i < 500; ++i) items.push_back({&seen, i});
@@ -50,7 +35,7 @@ TEST(work_of_a_stream_runs_in_order) {
 }
 
 TEST(query_says_not_ready_and_leaves_no_error) {
-  infinirtStream_t stream = make_stream();
+  infinirtStream_t stream = make_blocking_stream();
   Gate gate;
   OK(gate.hold(stream));
   CHECK_EQ(infinirtStreamQuery(stream), infinirtErrorNotReady);
@@ -61,26 +46,8 @@ TEST(query_says_not_ready_and_leaves_no_error) {
   OK(infinirtStreamDestroy(stream));
 }
 
-TEST(a_blocked_host_function_does_not_hold_other_streams) {
-  std::vector<infinirtStream_t> blocked;
-  std::vector<Gate> gates(8);
-  for (auto& gate : gates) {
-    blocked.push_back(make_stream(infinirtStreamNonBlocking));
-    OK(gate.hold(blocked.back()));
-  }
-  infinirtStream_t free_stream = make_stream(infinirtStreamNonBlocking);
-  std::atomic<int> ran{0};
-  OK(infinirtLaunchHostFunc(free_stream, increment, &ran));
-  OK(infinirtStreamSynchronize(free_stream));
-  CHECK_EQ(ran.load(), 1);
-  for (auto& gate : gates) gate.open();
-  OK(infinirtDeviceSynchronize());
-  for (auto stream : blocked) OK(infinirtStreamDestroy(stream));
-  OK(infinirtStreamDestroy(free_stream));
-}
-
 TEST(destroying_a_busy_stream_returns_at_once_and_its_work_completes) {
-  infinirtStream_t stream = make_stream();
+  infinirtStream_t stream = make_blocking_stream();
   Gate gate;
   std::atomic<int> ran{0};
   OK(gate.hold(stream));
@@ -93,106 +60,13 @@ TEST(destroying_a_busy_stream_returns_at_once_and_its_work_completes) {
   CHECK_EQ(ran.load(), 1);
 }
 
-TEST(an_event_captures_the_stream_at_the_time_of_the_record) {
-  infinirtStream_t stream = make_stream();
-  infinirtEvent_t event = make_event(infinirtEventDisableTiming);
-  Gate first, second;
-  OK(first.hold(stream));
-  OK(infinirtEventRecord(event, stream));
-  OK(second.hold(stream));
-  CHECK_EQ(infinirtEventQuery(event), infinirtErrorNotReady);
-  first.open();
-  OK(infinirtEventSynchronize(event));
-  CHECK_EQ(infinirtStreamQuery(stream), infinirtErrorNotReady);
-  second.open();
-  OK(infinirtStreamSynchronize(stream));
-  OK(infinirtEventDestroy(event));
-  OK(infinirtStreamDestroy(stream));
-}
-
-TEST(an_event_never_recorded_is_complete_and_waiting_on_it_is_nothing) {
-  infinirtStream_t stream = make_stream();
-  infinirtEvent_t event = make_event();
-  OK(infinirtEventQuery(event));
-  OK(infinirtEventSynchronize(event));
-  OK(infinirtStreamWaitEvent(stream, event, 0));
-  OK(infinirtStreamQuery(stream));
-  OK(infinirtEventDestroy(event));
-  OK(infinirtStreamDestroy(stream));
-}
-
-TEST(a_wait_keeps_the_record_it_saw) {
-  infinirtStream_t producer = make_stream(), consumer = make_stream();
-  infinirtEvent_t event = make_event(infinirtEventDisableTiming);
-  Gate first, second;
-  std::atomic<int> ran{0};
-  OK(first.hold(producer));
-  OK(infinirtEventRecord(event, producer));
-  OK(infinirtStreamWaitEvent(consumer, event, 0));
-  OK(infinirtLaunchHostFunc(consumer, increment, &ran));
-  OK(second.hold(producer));
-  OK(infinirtEventRecord(event, producer));  // later record: must not delay the wait above
-  first.open();
-  OK(infinirtStreamSynchronize(consumer));
-  CHECK_EQ(ran.load(), 1);
-  CHECK_EQ(infinirtEventQuery(event), infinirtErrorNotReady);
-  second.open();
-  OK(infinirtStreamSynchronize(producer));
-  OK(infinirtEventDestroy(event));
-  OK(infinirtStreamDestroy(producer));
-  OK(infinirtStreamDestroy(consumer));
-}
-
-TEST(destroying_a_pending_event_does_not_block_and_keeps_the_wait) {
-  infinirtStream_t producer = make_stream(), consumer = make_stream();
-  infinirtEvent_t event = make_event();
-  Gate gate;
-  std::atomic<int> ran{0};
-  OK(gate.hold(producer));
-  OK(infinirtEventRecord(event, producer));
-  OK(infinirtStreamWaitEvent(consumer, event, 0));
-  OK(infinirtEventDestroy(event));
-  CHECK_EQ(infinirtEventQuery(event), infinirtErrorInvalidResourceHandle);
-  OK(infinirtLaunchHostFunc(consumer, increment, &ran));
-  CHECK_EQ(infinirtStreamQuery(consumer), infinirtErrorNotReady);
-  gate.open();
-  OK(infinirtStreamSynchronize(consumer));
-  CHECK_EQ(ran.load(), 1);
-  OK(infinirtStreamDestroy(producer));
-  OK(infinirtStreamDestroy(consumer));
-}
-
-TEST(elapsed_time_between_events) {
-  infinirtStream_t stream = make_stream();
-  infinirtEvent_t start = make_event(), end = make_event(), untimed = make_event(infinirtEventDisableTiming);
-  float ms = -1;
-  CHECK_EQ(infinirtEventElapsedTime(&ms, start, end), infinirtErrorInvalidResourceHandle);
-  OK(infinirtEventRecord(start, stream));
-  Gate gate;
-  OK(gate.hold(stream));
-  OK(infinirtEventRecord(end, stream));
-  CHECK_EQ(infinirtEventElapsedTime(&ms, start, end), infinirtErrorNotReady);
-  std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  gate.open();
-  OK(infinirtEventSynchronize(end));
-  OK(infinirtEventElapsedTime(&ms, start, end));
-  CHECK_GE(ms, 4.5f);
-  OK(infinirtEventElapsedTime(&ms, end, start));
-  CHECK_LT(ms, 0.0f);
-  CHECK_EQ(infinirtEventElapsedTime(&ms, start, untimed), infinirtErrorInvalidResourceHandle);
-  CHECK(message().find("infinirtEventDisableTiming") != std::string::npos);
-  CHECK_EQ(infinirtEventElapsedTime(nullptr, start, end), infinirtErrorInvalidValue);
-  for (auto event : {start, end, untimed}) OK(infinirtEventDestroy(event));
-  OK(infinirtStreamDestroy(stream));
-}
-
 TEST(the_legacy_stream_waits_for_blocking_streams_and_they_for_it) {
-  infinirtStream_t blocking = make_stream(), exempt = make_stream(infinirtStreamNonBlocking);
+  infinirtStream_t blocking = make_blocking_stream(), exempt = make_stream();
   Gate gate;
   std::atomic<int> legacy_ran{0}, after_ran{0}, exempt_ran{0};
   OK(gate.hold(blocking));
   OK(infinirtLaunchHostFunc(nullptr, increment, &legacy_ran));   // behind `blocking`
-  infinirtStream_t other = make_stream();
+  infinirtStream_t other = make_blocking_stream();
   OK(infinirtLaunchHostFunc(other, increment, &after_ran));       // behind the legacy stream
   OK(infinirtLaunchHostFunc(exempt, increment, &exempt_ran));
   OK(infinirtStreamSynchronize(exempt));
@@ -209,7 +83,7 @@ TEST(the_legacy_stream_waits_for_blocking_streams_and_they_for_it) {
 }
 
 TEST(the_legacy_stream_is_not_done_while_a_blocking_stream_is_busy) {
-  infinirtStream_t blocking = make_stream(), exempt = make_stream(infinirtStreamNonBlocking);
+  infinirtStream_t blocking = make_blocking_stream(), exempt = make_stream();
   Gate gate, exempt_gate;
   OK(exempt_gate.hold(exempt));
   OK(infinirtStreamQuery(nullptr));
@@ -242,7 +116,7 @@ TEST(the_per_thread_stream_is_blocking_and_one_per_thread) {
   CHECK_EQ(infinirtStreamQuery(nullptr), infinirtErrorNotReady);
   gate.open();
   OK(infinirtStreamSynchronize(per_thread));
-  infinirtStream_t other = make_stream();
+  infinirtStream_t other = make_blocking_stream();
   Gate other_gate;
   OK(other_gate.hold(other));
   std::atomic<int> ran{0};
@@ -254,68 +128,8 @@ TEST(the_per_thread_stream_is_blocking_and_one_per_thread) {
   OK(infinirtStreamDestroy(other));
 }
 
-TEST(a_host_function_may_not_call_the_api) {
-  infinirtStream_t stream = make_stream();
-  struct Seen {
-    infinirtError_t get_device, query, last;
-  } seen{};
-  OK(infinirtLaunchHostFunc(
-      stream,
-      [](void* data) {
-        auto* s = static_cast<Seen*>(data);
-        int device;
-        s->get_device = infinirtGetDevice(&device);
-        s->query = infinirtStreamQuery(nullptr);
-        s->last = infinirtGetLastError();
-      },
-      &seen));
-  OK(infinirtStreamSynchronize(stream));
-  CHECK_EQ(seen.get_device, infinirtErrorNotPermitted);
-  CHECK_EQ(seen.query, infinirtErrorNotPermitted);
-  CHECK_EQ(seen.last, infinirtErrorNotPermitted);
-  OK(infinirtStreamDestroy(stream));
-}
-
-TEST(destroy_of_host_function_data_runs_once_after_it) {
-  infinirtStream_t stream = make_stream();
-  std::atomic<int> ran{0};
-  static std::atomic<int> destroyed{0};
-  destroyed = 0;
-  OK(infinirtXLaunchHostFunc(stream, increment, &ran,
-                             [](void* d) { destroyed += *static_cast<std::atomic<int>*>(d); }));
-  OK(infinirtStreamSynchronize(stream));
-  CHECK_EQ(ran.load(), 1);
-  CHECK_EQ(destroyed.load(), 1);
-  CHECK_EQ(infinirtXLaunchHostFunc(reinterpret_cast<infinirtStream_t>(0x1234567), increment, &ran,
-                                   [](void*) { destroyed += 10; }),
-           infinirtErrorInvalidResourceHandle);
-  CHECK_EQ(destroyed.load(), 11);
-  OK(infinirtStreamDestroy(stream));
-}
-
-TEST(callbacks_run_in_order_with_the_stream_and_status) {
-  infinirtStream_t stream = make_stream();
-  struct Seen {
-    infinirtStream_t stream;
-    infinirtError_t status;
-    int calls;
-  } seen{};
-  auto callback = [](infinirtStream_t s, infinirtError_t status, void* data) {
-    auto* out = static_cast<Seen*>(data);
-    *out = {s, status, out->calls + 1};
-  };
-  OK(infinirtStreamAddCallback(stream, callback, &seen, 0));
-  OK(infinirtStreamSynchronize(stream));
-  CHECK_EQ(seen.calls, 1);
-  CHECK_EQ(seen.status, infinirtSuccess);
-  CHECK(seen.stream == stream);
-  CHECK_EQ(infinirtStreamAddCallback(stream, callback, &seen, 1), infinirtErrorInvalidValue);
-  CHECK_EQ(infinirtStreamAddCallback(stream, nullptr, &seen, 0), infinirtErrorInvalidValue);
-  OK(infinirtStreamDestroy(stream));
-}
-
 TEST(bad_handles_are_errors_with_messages) {
-  infinirtStream_t stream = make_stream();
+  infinirtStream_t stream = make_blocking_stream();
   infinirtEvent_t event = make_event();
   CHECK_EQ(infinirtStreamQuery(reinterpret_cast<infinirtStream_t>(event)), infinirtErrorInvalidResourceHandle);
   CHECK(message().find("belongs to an event, not to a stream") != std::string::npos);
@@ -355,41 +169,14 @@ TEST(priorities_are_clamped_and_reported) {
   OK(infinirtStreamDestroy(stream));
 }
 
-TEST(many_threads_share_streams_and_events) {
-  constexpr int kThreads = 4, kRounds = 300;
-  infinirtStream_t shared = make_stream();
-  std::atomic<int> ran{0};
-  std::vector<std::thread> threads;
-  for (int t = 0; t < kThreads; ++t) {
-    threads.emplace_back([&] {
-      infinirtStream_t own = make_stream(infinirtStreamNonBlocking);
-      infinirtEvent_t event = make_event();
-      for (int i = 0; i < kRounds; ++i) {
-        OK(infinirtLaunchHostFunc(own, increment, &ran));
-        OK(infinirtEventRecord(event, own));
-        OK(infinirtStreamWaitEvent(shared, event, 0));
-        OK(infinirtLaunchHostFunc(shared, increment, &ran));
-        if (i % 50 == 0) OK(infinirtLaunchHostFunc(nullptr, increment, &ran));
-        if (i % 64 == 0) OK(infinirtEventSynchronize(event));
-      }
-      OK(infinirtStreamDestroy(own));
-      OK(infinirtEventDestroy(event));
-    });
-  }
-  for (auto& thread : threads) thread.join();
-  OK(infinirtDeviceSynchronize());
-  CHECK_EQ(ran.load(), kThreads * (2 * kRounds + kRounds / 50));
-  OK(infinirtStreamDestroy(shared));
-}
-
 TEST(device_reset_drops_streams_and_events_and_the_device_works_again) {
-  infinirtStream_t stream = make_stream();
+  infinirtStream_t stream = make_blocking_stream();
   infinirtEvent_t event = make_event();
   OK(infinirtDeviceReset());
   CHECK_EQ(infinirtStreamQuery(stream), infinirtErrorInvalidResourceHandle);
   CHECK_EQ(infinirtEventQuery(event), infinirtErrorInvalidResourceHandle);
   (void)infinirtGetLastError();
-  stream = make_stream();
+  stream = make_blocking_stream();
   std::atomic<int> ran{0};
   OK(infinirtLaunchHostFunc(stream, increment, &ran));
   OK(infinirtLaunchHostFunc(infinirtStreamPerThread, increment, &ran));
@@ -398,54 +185,110 @@ TEST(device_reset_drops_streams_and_events_and_the_device_works_again) {
   OK(infinirtStreamDestroy(stream));
 }
 
-TEST(threads_that_end_and_a_device_that_is_reset_do_not_share_streams) {
-  std::atomic<bool> stop{false};
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 2; ++t) {
-    threads.emplace_back([&] {
-      while (!stop) std::thread([] { (void)infinirtStreamQuery(infinirtStreamPerThread); }).join();
-    });
-  }
-  for (int i = 0; i < 3000; ++i) OK(infinirtDeviceReset());
-  stop = true;
-  for (auto& thread : threads) thread.join();
-  std::vector<infinirtStream_t> streams(600);
-  std::vector<unsigned long long> ids(streams.size());
-  for (size_t i = 0; i < streams.size(); ++i) {
-    OK(infinirtStreamCreate(&streams[i]));
-    OK(infinirtStreamGetId(streams[i], &ids[i]));
-  }
-  for (size_t i = 0; i < streams.size(); ++i) {
-    unsigned long long id = 0;
-    OK(infinirtStreamGetId(streams[i], &id));
-    CHECK_EQ(id, ids[i]);  // nobody else was given the same object
-    OK(infinirtStreamDestroy(streams[i]));
-  }
+TEST(query_says_not_ready_while_the_last_task_runs) {
+  infinirtStream_t stream = make_stream();
+  Gate gate;
+  OK(gate.hold(stream));
+  gate.wait_until_entered();  // nothing is queued any more
+  CHECK_EQ(infinirtStreamQuery(stream), infinirtErrorNotReady);
+  gate.open();
+  OK(infinirtStreamSynchronize(stream));
+  OK(infinirtStreamDestroy(stream));
 }
 
-TEST(work_accepted_on_a_stream_that_another_thread_destroys_still_runs) {
-  std::atomic<int> accepted{0}, ran{0};
-  for (int round = 0; round < 300; ++round) {
-    infinirtStream_t stream = make_stream(infinirtStreamNonBlocking);
-    std::thread user([&] {
-      for (int i = 0; i < 20; ++i) {
-        const infinirtError_t error = infinirtLaunchHostFunc(stream, increment, &ran);
-        if (error == infinirtSuccess)
-          ++accepted;
-        else
-          CHECK_EQ(error, infinirtErrorInvalidResourceHandle);
-      }
-    });
-    OK(infinirtStreamDestroy(stream));
-    user.join();
+TEST(the_legacy_stream_has_two_names) {
+  unsigned long long ids[2] = {};
+  OK(infinirtStreamGetId(nullptr, &ids[0]));
+  OK(infinirtStreamGetId(infinirtStreamLegacy, &ids[1]));
+  CHECK_EQ(ids[0], ids[1]);
+}
+
+// Given time, work that did not wait would have run.
+TEST(the_legacy_stream_and_blocking_streams_wait_for_each_other_however_long) {
+  infinirtStream_t blocking = make_blocking_stream(), exempt = make_stream();
+  std::atomic<int> ran{0};
+  const auto runs_on = [&](infinirtStream_t stream) {
+    return [&ran, stream] {
+      infinirtEvent_t event = make_event(infinirtEventDisableTiming);
+      OK(infinirtLaunchHostFunc(stream, increment, &ran));
+      OK(infinirtEventRecord(event, stream));
+      const infinirtError_t error = infinirtEventSynchronize(event);
+      OK(infinirtEventDestroy(event));
+      return error;
+    };
+  };
+  for (infinirtStream_t legacy : {infinirtStream_t{nullptr}, infinirtStreamLegacy}) {
+    CHECK(waits_for_gate(blocking, runs_on(legacy)));
+    CHECK(returns_at_once(exempt, runs_on(legacy)));
+    CHECK(waits_for_gate(legacy, runs_on(blocking)));
+    CHECK(waits_for_gate(legacy, runs_on(infinirtStreamPerThread)));
+    CHECK(returns_at_once(legacy, runs_on(exempt)));
   }
-  (void)infinirtGetLastError();
+  CHECK(returns_at_once(blocking, runs_on(infinirtStreamPerThread)));
+  CHECK(waits_for_gate(infinirtStreamPerThread, runs_on(nullptr)));
+  CHECK_EQ(ran.load(), 12);
+  for (auto stream : {blocking, exempt}) OK(infinirtStreamDestroy(stream));
+}
+
+TEST(ids_are_never_reused_and_old_handles_stay_dead) {
+  std::set<unsigned long long> ids;
+  std::set<infinirtStream_t> handles;
+  infinirtStream_t first = make_stream();
+  OK(infinirtStreamDestroy(first));
+  constexpr size_t kStreams = 1000;
+  for (size_t i = 0; i < kStreams; ++i) {
+    infinirtStream_t stream = make_stream();
+    unsigned long long id = 0;
+    OK(infinirtStreamGetId(stream, &id));
+    ids.insert(id);
+    handles.insert(stream);
+    OK(infinirtStreamDestroy(stream));
+    FAILS(infinirtStreamQuery(first), infinirtErrorInvalidResourceHandle);
+  }
+  CHECK_EQ(ids.size(), kStreams);
+  CHECK_EQ(handles.size(), kStreams);
+}
+
+// One worker, held by a kernel while a stream of each priority gets work; kernels, because host functions give it up.
+CHILD(urgent_first) {
+  static std::atomic<bool> entered{false}, open{false};
+  static std::vector<int> order;
+  const auto hold = [](const infinirtXBlock*, void**) -> infinirtError_t {
+    entered = true;
+    while (!open) std::this_thread::yield();
+    return infinirtSuccess;
+  };
+  const auto note = [](const infinirtXBlock*, void** args) -> infinirtError_t {
+    order.push_back(*static_cast<int*>(args[0]));
+    return infinirtSuccess;
+  };
+  const size_t size = sizeof(int);
+  const infinirtXKernelInfo kernels[] = {{"hold", hold, nullptr, 0, 0}, {"note", note, &size, 1, 0}};
+  for (const auto& kernel : kernels) OK(infinirtXRegisterKernel(&kernel));
+  const auto launch = [&](int which, void** args, infinirtStream_t stream) {
+    return infinirtLaunchKernel(reinterpret_cast<const void*>(kernels[which].function), {1, 1, 1}, {1, 1, 1}, args, 0,
+                                stream);
+  };
+  OK(launch(0, nullptr, make_stream()));
+  while (!entered) std::this_thread::yield();
+  int least = 0, greatest = 0;
+  OK(infinirtDeviceGetStreamPriorityRange(&least, &greatest));
+  for (int priority : {least, greatest, greatest + 1}) {
+    infinirtStream_t stream = nullptr;
+    OK(infinirtStreamCreateWithPriority(&stream, infinirtStreamNonBlocking, priority));
+    void* args[] = {&priority};
+    OK(launch(1, args, stream));
+  }
+  open = true;
   OK(infinirtDeviceSynchronize());
-  CHECK_EQ(ran.load(), accepted.load());
+  CHECK(order == (std::vector<int>{greatest, greatest + 1, least}));
+}
+TEST(a_lower_number_is_a_higher_priority) {
+  CHECK_EQ(child::run("urgent_first", {"INFINIRT_CPU_THREADS=1", "INFINIRT_CPU_SCHEDULE=async"}), 0);
 }
 
 TEST(draining_is_bounded) {
-  infinirtStream_t stream = make_stream();
+  infinirtStream_t stream = make_blocking_stream();
   Gate gate;
   OK(gate.hold(stream));
   CHECK_EQ(infinirtXDrain(0), infinirtErrorNotReady);
@@ -455,4 +298,4 @@ TEST(draining_is_bounded) {
   OK(infinirtStreamDestroy(stream));
 }
 
-TEST_MAIN()
+CHILD_MAIN()

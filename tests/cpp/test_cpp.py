@@ -24,14 +24,31 @@ SANITIZER_ENVIRONMENT = {
 }
 
 
-# Programs about streams, events, capture, graphs and pools hold on every engine-run backend and kind of memory.
+# What these programs ask holds on every engine-run backend and kind of memory.
 SEMANTICS = (
     "stream_test",
+    "stream_race_test",
+    "stream_destroy_test",
+    "event_test",
+    "device_test",
+    "error_test",
+    "host_function_test",
     "capture_test",
+    "capture_rules_test",
     "graph_test",
     "graph_launch_test",
     "graph_memory_test",
     "pool_test",
+    "pool_reuse_test",
+    "pool_stress_test",
+    "memory_test",
+    "copy_test",
+    "copy_order_test",
+    "kernel_test",
+    "library_test",
+    "ipc_memory_test",
+    "ipc_event_test",
+    "ipc_pool_test",
 )
 SETTINGS = {
     "minimal": {"INFINIRT_CPU_MIN": "1", "INFINIRT_DEVICE": "cpu-min"},
@@ -102,7 +119,7 @@ def run(name: str, cpp_variant: str, pytestconfig: pytest.Config, setting: dict[
     if folder is None:
         pytest.fail(f"the {cpp_variant} build failed\n{output}", pytrace=False)
     prefix = fixed_addresses() if cpp_variant == "thread" else []
-    environment = {**SANITIZER_ENVIRONMENT, **os.environ, **setting}
+    environment = {"INFINIRT_DEVICE": "cpu", **SANITIZER_ENVIRONMENT, **os.environ, **setting}
     try:
         done = subprocess.run(
             [*prefix, str(folder / name)],

@@ -108,6 +108,7 @@ class MinimalEngine final : public EmulatedEngine {
     memory_info(device, &free_bytes, &total_bytes);
     describe_device("cpu-min", ordinals_[static_cast<size_t>(device)], total_bytes, properties);
     properties->managedMemory = properties->concurrentManagedAccess = properties->directManagedMemAccessFromHost = 0;
+    properties->memoryPoolSupportedHandleTypes = infinirtMemHandleTypeNone;
     properties->pciBusID += kMaxDevices;  // beside those of the CPU's own devices
   }
 
