@@ -7,8 +7,9 @@ import gc
 import sys
 import threading
 import time
+import timeit
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -366,3 +367,35 @@ def test_nothing_leaks(stream: Any) -> None:
         pytest.fail(f"each round leaves objects or references behind: {growth} in batches of {rounds}")
     ok(rt.infinirtGraphDestroy(graph))
     ok(rt.infinirtEventDestroy(event))
+
+
+def test_an_attribute_costs_a_call_and_not_a_description_of_the_device() -> None:
+    def nanoseconds(call: Callable[[], object]) -> float:
+        return min(timeit.repeat(call, number=200, repeat=25)) / 200 * 1e9
+
+    attribute = rt.infinirtDeviceAttr.infinirtDevAttrWarpSize
+    assert nanoseconds(lambda: rt.infinirtDeviceGetAttribute(attribute, 0)) < 20 * nanoseconds(
+        rt.infinirtGetDevice
+    )
+
+
+def test_attributes_equal_the_properties() -> None:
+    properties = ok(rt.infinirtGetDeviceProperties(0))
+    names = rt.infinirtDeviceAttr
+    for attribute, value in (
+        (names.infinirtDevAttrClockRate, properties.clockRate),
+        (names.infinirtDevAttrL2CacheSize, properties.l2CacheSize),
+        (names.infinirtDevAttrMultiProcessorCount, properties.multiProcessorCount),
+        (names.infinirtDevAttrPciBusId, properties.pciBusID),
+    ):
+        assert ok(rt.infinirtDeviceGetAttribute(attribute, 0)) == value
+
+
+def test_the_memory_among_the_properties_follows_the_limit() -> None:
+    before = ok(rt.infinirtGetDeviceProperties(0)).totalGlobalMem
+    ok(rt.infinirtXSetMemoryLimit(0, 1 << 30))
+    try:
+        assert ok(rt.infinirtGetDeviceProperties(0)).totalGlobalMem == 1 << 30
+    finally:
+        ok(rt.infinirtXSetMemoryLimit(0, 0))
+    assert ok(rt.infinirtGetDeviceProperties(0)).totalGlobalMem == before
