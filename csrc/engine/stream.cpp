@@ -7,6 +7,7 @@
 #include <mutex>
 #include <utility>
 
+#include "core/log.h"
 #include "core/object_pool.h"
 #include "engine/capture.h"
 #include "engine/graph_run.h"
@@ -193,7 +194,10 @@ Stream* per_thread_stream(ThreadState& ts) {
 bool launch_blocking() {
   static const bool blocking = [] {
     const char* value = std::getenv("INFINIRT_LAUNCH_BLOCKING");
-    return value && std::strcmp(value, "1") == 0;
+    if (!value || !*value || std::strcmp(value, "0") == 0) return false;
+    if (std::strcmp(value, "1") == 0) return true;
+    report_setting("INFINIRT_LAUNCH_BLOCKING", value, "0 or 1; launches do not block");
+    return false;
   }();
   return blocking;
 }
