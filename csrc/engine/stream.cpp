@@ -218,6 +218,8 @@ bool Stream::run(int budget) {
       }
       mutex.unlock();
     }
+    // Looked at only now: a stream whose last operation is done is idle at once, not after another turn of nothing.
+    if (budget-- <= 0) return true;
     Work& work = batch->work;
     if (work.type == WorkType::Wait) {
       if (work.wait.timeline->park(this, work.wait.value)) return false;  // wake() brings us back
@@ -233,7 +235,6 @@ bool Stream::run(int budget) {
       execute_work(*device, work);
     }
     finish_head(*this);
-    if (--budget <= 0) return true;
   }
 }
 
@@ -339,6 +340,17 @@ void stream_wait_point(Stream& stream, const Point& point) {
     }
   }
   if (start) schedule(&stream);
+}
+
+void keep_legacy_order(Stream& stream) {
+  if (stream.role != StreamRole::Legacy) return;
+  {
+    EngineDevice& device = *stream.device;
+    std::lock_guard guard(device.mutex);
+    const auto pending = [](const Stream* other) { return other->blocking && !other->idle(); };
+    if (std::none_of(device.streams.begin(), device.streams.end(), pending)) return;
+  }
+  enqueue(stream, Work());
 }
 
 bool ordered_after(Stream& stream, const Point& point) {
