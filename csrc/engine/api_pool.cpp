@@ -153,7 +153,9 @@ infinirtError_t FreeAsync(void* devPtr, infinirtStream_t hStream) {
   if (!devPtr) return infinirtSuccess;
   if (stream->capture.load(std::memory_order_acquire)) [[unlikely]]
     return capture_free(*stream, devPtr);
-  return pool_free(devPtr, *stream);
+  error = pool_free(devPtr, *stream);
+  if (error == infinirtSuccess) keep_legacy_order(*stream);
+  return error;
 }
 
 infinirtError_t MemPoolCreate(infinirtMemPool_t* memPool, const struct infinirtMemPoolProps* poolProps) {

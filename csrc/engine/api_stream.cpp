@@ -121,6 +121,7 @@ infinirtError_t StreamWaitEvent(infinirtStream_t stream, infinirtEvent_t event, 
     return fail(infinirtErrorInvalidResourceHandle,
                 "event was pending when the process forked and is lost in the child; record it again");
   stream_wait_point(s, point);
+  keep_legacy_order(s);
   return infinirtSuccess;
 }
 

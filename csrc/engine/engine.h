@@ -42,6 +42,10 @@ struct EngineDevice {
   std::atomic<bool> pools_freed{false};  // something was freed since the pools were last trimmed
   void* graph_memory = nullptr;     // graph-owned allocations (graph_memory.cpp)
 
+  // What attributes are read from (attributes.cpp). Made on first use, never changed or freed: of what a device is, only its
+  // memory varies, and that is no attribute.
+  std::atomic<const struct infinirtDeviceProp*> described{nullptr};
+
   // Capture (capture.cpp): how many blocking streams of this device are capturing. While > 0 the legacy stream is barred.
   std::atomic<int> blocking_captures{0};
 };

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 from . import _core
+from ._arguments import expect, integer
 from ._options import Options
 
 TYPE_CHECKING = False  # as type checkers know it; importing `typing` would cost more than this package
@@ -58,7 +59,8 @@ def _code(parameter: object) -> str:
 
 
 def _three(given: Dimensions, what: str) -> tuple[int, int, int]:
-    values = (given,) if isinstance(given, int) else tuple(given)
+    values = tuple(given) if isinstance(given, (tuple, list)) else (given,)
+    values = tuple(integer(value, what, least=-(1 << 63)) for value in values)
     if not 1 <= len(values) <= 3 or any(value < 1 for value in values):
         raise ValueError(f"{what} {given!r}: one to three numbers from 1 on were expected")
     x, y, z = (*values, 1, 1)[:3]
@@ -89,7 +91,7 @@ class LaunchConfig(Options):
         self._set(
             grid=_three(grid, "grid"),
             block=_three(block, "block"),
-            shmem_size=shmem_size or 0,
+            shmem_size=0 if shmem_size is None else integer(shmem_size, "shmem_size", most=(1 << 31) - 1),
             is_cooperative=is_cooperative,
         )
 
@@ -139,4 +141,9 @@ def launch(stream: Stream | IsStreamType | None, config: LaunchConfig, kernel: K
 
     Pointers are given as Buffers, which then live until the kernel is done, as addresses, or as objects with `data_ptr()`.
     """
-    _core.launch_kernel(stream, kernel.handle, config._shape(), kernel._codes, args)
+    try:
+        _core.launch_kernel(stream, kernel.handle, config._shape(), kernel._codes, args)
+    except AttributeError:  # looked into only then: a launch is too short for checks that nearly always pass
+        expect(config, LaunchConfig, "config")
+        expect(kernel, Kernel, "kernel")
+        raise

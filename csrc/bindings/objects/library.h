@@ -48,6 +48,9 @@ bool load_library();
 /// error: it has been delivered. Always returns null.
 PyObject* raise_error(infinirtError_t error);
 
+/// The same with the name of another call in the message: the one that the program asked for, where that was done by others.
+PyObject* raise_error_as(const char* call, infinirtError_t error);
+
 /// Raises the same for an error whose message is ours. Always returns null.
 PyObject* raise_error(infinirtError_t error, const char* format, ...) __attribute__((format(printf, 2, 3)));
 

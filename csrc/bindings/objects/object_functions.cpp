@@ -118,9 +118,9 @@ PyObject* pointer_attributes(PyObject*, PyObject* address) {
 
 // create_pool(device, max_size) -> handle
 PyObject* create_pool(PyObject*, PyObject* args) {
-  PyObject* given = nullptr;
-  unsigned long long max_size = 0;
-  if (!PyArg_ParseTuple(args, "OK", &given, &max_size)) return nullptr;
+  PyObject *given = nullptr, *limit = nullptr;
+  size_t max_size = 0;
+  if (!PyArg_ParseTuple(args, "OO", &given, &limit) || !read_size(limit, "max_size", &max_size)) return nullptr;
   DeviceObject* device = device_from(given);
   if (device == nullptr) return nullptr;
   infinirtMemPoolProps properties{};
