@@ -88,6 +88,15 @@ INFINIRT_API infinirtError_t infinirtXRegisterKernel(const infinirtXKernelInfo* 
  * table of kernels that ends with an entry whose name is null. */
 #define INFINIRTX_KERNEL_TABLE_SYMBOL "infinirtXKernelTable"
 
+/* ---- Whose a handle or an address is -------------------------------------------------------------------------------- */
+
+/* The device type and the number of the device that a stream belongs to; for the predefined streams 0, 1 and 2 the current
+ * ones. Unlike infinirtStreamGetDevice it may be asked while the stream captures. Either output may be null. */
+INFINIRT_API infinirtError_t infinirtXStreamGetDevice(infinirtStream_t stream, const char** type, int* device);
+
+/* The same for memory, whichever device type is current. InvalidValue for memory that no device type knows. */
+INFINIRT_API infinirtError_t infinirtXPointerGetDevice(const void* pointer, const char** type, int* device);
+
 /* ---- Host functions with an owner --------------------------------------------------------------------------------- */
 
 /* As infinirtLaunchHostFunc; `destroy` is called exactly once with `userData`, after `fn` or instead of it: when this call

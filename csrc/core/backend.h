@@ -21,6 +21,7 @@ struct BackendExtensions {
   infinirtError_t (*GetHostAddress)(Backend&, const void* device_pointer, void** host) = nullptr;
   infinirtError_t (*SeedSchedule)(uint64_t seed) = nullptr;
   bool (*Drain)(Backend&, int64_t timeout_ns) = nullptr;  // false: work is left
+  infinirtError_t (*StreamGetDevice)(infinirtStream_t, int* device) = nullptr;  // also while it captures
   bool (*OwnsPointer)(const void*) = nullptr;  // for backends whose allocations are not in the registry
 };
 

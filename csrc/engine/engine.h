@@ -158,7 +158,8 @@ void execute_work(EngineDevice& device, Work& work);
 // Waits until all streams of the engine are done, at most so long; false when work is left.
 bool drain_engine(Engine& engine, int64_t timeout_ns);
 
-// infinirtXLaunchHostFunc for streams of engine-run backends (api_stream.cpp).
+// infinirtXStreamGetDevice and infinirtXLaunchHostFunc for streams of engine-run backends (api_stream.cpp).
+infinirtError_t engine_stream_get_device(infinirtStream_t stream, int* device);
 infinirtError_t engine_launch_host_func(infinirtStream_t stream, infinirtHostFn_t fn, void* data,
                                         infinirtHostFn_t destroy);
 

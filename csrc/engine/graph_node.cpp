@@ -195,6 +195,10 @@ NodeBodyPtr make_kernel_body(EngineDevice& device, const infinirtKernelNodeParam
 }
 
 NodeBodyPtr make_event_body(enum infinirtGraphNodeType type, infinirtEvent_t handle, infinirtError_t* error) {
+  if (!handle) {
+    *error = fail(infinirtErrorInvalidValue, "event is null");
+    return nullptr;
+  }
   Event* event = resolve_event(handle, "event");
   if (!event) {
     *error = infinirtErrorInvalidResourceHandle;

@@ -188,7 +188,7 @@ class GraphBuilder:
         """Runs a whole other graph at this point."""
         expect(child, (GraphBuilder, Graph), "child")
         inner = child.graph if isinstance(child, GraphBuilder) else child
-        inner.instantiate().launch(self.stream)
+        _core.embed_graph(self.stream, inner.handle)
 
     def to_dot(self, *, verbose: bool = False) -> str:
         """The built graph in Graphviz' language."""

@@ -62,6 +62,23 @@ def status(stream: Any) -> int:
     return int(out[0]) if int(error) == 0 else -int(error)
 
 
+def exchange_and_back() -> tuple[Any, ...]:
+    first = rt.ThreadExchangeStreamCaptureMode(mode("Relaxed"))
+    ok(rt.ThreadExchangeStreamCaptureMode(first[1]))
+    return first
+
+
+def begin_and_end(stream: Any) -> tuple[Any, ...]:
+    result = rt.StreamBeginCapture(stream, mode("Relaxed"))
+    if int(result[0]) == 0:
+        ok(rt.GraphDestroy(ok(rt.StreamEndCapture(stream))))
+    return result
+
+
+def graph_memory(name: str) -> Any:
+    return rt.member("GraphMemAttributeType", f"GraphMemAttr{name}")
+
+
 class Things:
     """One of each object, for calls that need valid arguments."""
 
@@ -84,6 +101,21 @@ class Things:
         self.executable = ok(rt.GraphInstantiate(self.graph, 0))
         self.pool = ok(rt.DeviceGetDefaultMemPool(0))
         self.function = HostFunction()
+        set_graph = ok(rt.GraphCreate(0))
+        parameters = rt.MemsetParams()
+        parameters.dst, parameters.elementSize, parameters.width, parameters.height = self.device, 1, 64, 1
+        ok(rt.GraphAddMemsetNode(set_graph, None, 0, parameters))
+        self.set_executable = ok(rt.GraphInstantiate(set_graph, 0))
+        self.managed = ok(rt.MallocManaged(4096, 1))
+        # For calls that use one up, in each mode.
+        self.spare = [ok(rt.Malloc(64)) for _ in MODES]
+        self.spare_pinned = [ok(rt.MallocHost(64)) for _ in MODES]
+        self.spare_pooled = [ok(rt.MallocAsync(64, self.stream)) for _ in MODES]
+        self.spare_pools = [ok(rt.MemPoolCreate(pool_properties())) for _ in MODES]
+        self.spare_streams = [ok(rt.StreamCreateWithFlags(1)) for _ in MODES]
+        self.spare_events = [ok(rt.EventCreate()) for _ in MODES]
+        self.spare_graphs = [ok(rt.GraphCreate(0)) for _ in MODES]
+        self.spare_executables = [ok(rt.GraphInstantiate(self.graph, 0)) for _ in MODES]
         ok(rt.DeviceSynchronize())
 
 
@@ -101,14 +133,52 @@ def calls_during_a_capture(t: Things, other: Any) -> dict[str, Callable[[], tupl
         "Malloc": lambda: rt.Malloc(4096),
         "MallocHost": lambda: rt.MallocHost(4096),
         "MallocManaged": lambda: rt.MallocManaged(4096, 1),
-        "Free": lambda: rt.Free(ok(rt.Malloc(64)) if False else 0),
+        "Free of null": lambda: rt.Free(0),
+        "Free": lambda: rt.Free(t.spare.pop()),
+        "FreeHost": lambda: rt.FreeHost(t.spare_pinned.pop()),
+        "FreeAsync on another stream": lambda: rt.FreeAsync(t.spare_pooled.pop(), other),
+        "MallocFromPoolAsync on another stream": lambda: rt.MallocFromPoolAsync(64, t.pool, other),
+        "MemPoolSetAttribute": lambda: rt.MemPoolSetAttribute(
+            t.pool, rt.member("MemPoolAttr", "MemPoolAttrReleaseThreshold"), rt.uint64(0)
+        ),
+        "MemPoolCreate": lambda: rt.MemPoolCreate(pool_properties()),
+        "MemPoolDestroy": lambda: rt.MemPoolDestroy(t.spare_pools.pop()),
+        "MemPoolGetAccess": lambda: rt.MemPoolGetAccess(t.pool, location(1, 0)),
+        "DeviceGetMemPool": lambda: rt.DeviceGetMemPool(0),
+        "DeviceSetMemPool": lambda: rt.DeviceSetMemPool(0, t.pool),
+        "DeviceGetGraphMemAttribute": lambda: rt.DeviceGetGraphMemAttribute(
+            0, graph_memory("UsedMemCurrent")
+        ),
+        "GetDeviceFlags": rt.GetDeviceFlags,
+        "SetDeviceFlags": lambda: rt.SetDeviceFlags(0),
+        "StreamDestroy of another": lambda: rt.StreamDestroy(t.spare_streams.pop()),
+        "StreamGetPriority of another": lambda: rt.StreamGetPriority(other),
+        "StreamGetId of another": lambda: rt.StreamGetId(other),
+        "EventDestroy": lambda: rt.EventDestroy(t.spare_events.pop()),
+        "GraphClone": lambda: rt.GraphClone(t.graph),
+        "GraphDestroy": lambda: rt.GraphDestroy(t.spare_graphs.pop()),
+        "GraphExecDestroy": lambda: rt.GraphExecDestroy(t.spare_executables.pop()),
+        "GraphExecUpdate": lambda: rt.GraphExecUpdate(t.executable, t.graph),
+        "GraphInstantiateWithFlags": lambda: rt.GraphInstantiateWithFlags(t.graph, 0),
+        "Memset2D": lambda: rt.Memset2D(t.device, 64, 0, 64, 2),
+        "Memcpy2D": lambda: rt.Memcpy2D(t.device, 64, t.other, 64, 64, 2, d2d),
+        "MemcpyPeer": lambda: rt.MemcpyPeer(t.device, 0, t.other, 0, 64),
+        "MemAdvise": lambda: rt.MemAdvise(t.managed, 4096, 1, location(1, 0)),
+        "MemPrefetchAsync on another stream": lambda: rt.MemPrefetchAsync(
+            t.managed, 4096, location(1, 0), 0, other
+        ),
+        "DeviceGetPCIBusId": lambda: rt.DeviceGetPCIBusId(13, 0),
+        "ThreadExchangeStreamCaptureMode": lambda: exchange_and_back(),
+        "StreamBeginCapture on another stream": lambda: begin_and_end(other),
         "HostRegister": lambda: rt.HostRegister(ctypes.addressof(t.pageable), 4096, 0),
         "Memcpy H2D pageable": lambda: rt.Memcpy(t.device, t.pageable, 64, h2d),
         "Memcpy D2H pinned": lambda: rt.Memcpy(t.pinned, t.device, 64, d2h),
         "Memcpy D2D": lambda: rt.Memcpy(t.device, t.other, 64, d2d),
         "Memset": lambda: rt.Memset(t.device, 0, 64),
         "MemcpyAsync on another stream": lambda: rt.MemcpyAsync(t.device, t.other, 64, d2d, other),
-        "MemcpyAsync pageable on another stream": lambda: rt.MemcpyAsync(t.device, t.pageable, 64, h2d, other),
+        "MemcpyAsync pageable on another stream": lambda: rt.MemcpyAsync(
+            t.device, t.pageable, 64, h2d, other
+        ),
         "MemsetAsync on another stream": lambda: rt.MemsetAsync(t.device, 0, 64, other),
         "MallocAsync on another stream": lambda: rt.MallocAsync(64, other),
         "LaunchHostFunc on another stream": lambda: rt.LaunchHostFunc(other, t.function.address, 0),
@@ -150,6 +220,7 @@ def calls_beside_a_capture() -> dict[str, Answer]:
     t = Things()
     for how in MODES:
         for name in calls_during_a_capture(t, t.stream):
+            ok(rt.StreamSynchronize(t.stream))
             with capturing(how) as stream:
                 call = calls_during_a_capture(t, t.stream)[name]
                 answer = code(call())
@@ -186,6 +257,14 @@ def calls_on_a_capturing_stream() -> dict[str, Answer]:
         "StreamGetFlags": rt.StreamGetFlags,
         "StreamGetPriority": rt.StreamGetPriority,
         "StreamGetId": rt.StreamGetId,
+        "StreamGetDevice": rt.StreamGetDevice,
+        "StreamGetAttribute": lambda s: rt.StreamGetAttribute(
+            s, rt.member("LaunchAttributeID", "LaunchAttributePriority")
+        ),
+        "MallocFromPoolAsync": lambda s: rt.MallocFromPoolAsync(64, t.pool, s),
+        "Memset2DAsync": lambda s: rt.Memset2DAsync(t.device, 64, 0, 32, 4, s),
+        "GraphLaunch of a set": lambda s: rt.GraphLaunch(t.set_executable, s),
+        "MemPrefetchAsync": lambda s: rt.MemPrefetchAsync(t.managed, 4096, location(1, 0), 0, s),
         "StreamIsCapturing": rt.StreamIsCapturing,
         "StreamWaitEvent recorded before": lambda s: rt.StreamWaitEvent(s, t.recorded, 0),
         "StreamWaitEvent never recorded": lambda s: rt.StreamWaitEvent(s, t.event, 0),
@@ -216,7 +295,10 @@ def events_of_captures() -> dict[str, Answer]:
         with capturing("Relaxed") as stream:
             ok(rt.EventRecord(event, stream))
         answers[f"after the capture: {name}"] = code(call(event))
-        answers[f"then record again: {name}"] = [code(rt.EventRecord(event, plain)), code(rt.EventSynchronize(event))]
+        answers[f"then record again: {name}"] = [
+            code(rt.EventRecord(event, plain)),
+            code(rt.EventSynchronize(event)),
+        ]
         ok(rt.EventDestroy(event))
 
     def during(name: str, call: Callable[[Any], tuple[Any, ...]]) -> None:
@@ -229,10 +311,10 @@ def events_of_captures() -> dict[str, Answer]:
     recorded = ok(rt.EventCreate())
     ok(rt.EventRecord(recorded, plain))
     ok(rt.StreamSynchronize(plain))
+    after("wait", lambda e: rt.StreamWaitEvent(plain, e, 0))
     for when in (after, during):
         when("query", rt.EventQuery)
         when("synchronise", rt.EventSynchronize)
-        when("wait", lambda e: rt.StreamWaitEvent(plain, e, 0) if when is after else rt.EventQuery(e))
         when("elapsed from", lambda e: rt.EventElapsedTime(e, recorded))
         when("elapsed to", lambda e: rt.EventElapsedTime(recorded, e))
         when("record elsewhere", lambda e: rt.EventRecord(e, plain))
@@ -283,7 +365,6 @@ def streams() -> dict[str, Answer]:
         "record null": code(rt.EventRecord(0, t.stream)),
         "record external outside a capture": code(rt.EventRecordWithFlags(t.event, t.stream, 1)),
         "record flags 2": code(rt.EventRecordWithFlags(t.event, t.stream, 2)),
-        "host function null": code(rt.LaunchHostFunc(t.stream, 0, 0)),
         "begin on legacy": code(rt.StreamBeginCapture(0, mode("Relaxed"))),
         "begin on legacy 1": code(rt.StreamBeginCapture(1, mode("Relaxed"))),
         "end without begin": code(rt.StreamEndCapture(t.stream)),
@@ -388,8 +469,14 @@ def memory() -> dict[str, Answer]:
         "MemAdvise of device memory": code(rt.MemAdvise(device, 64, 1, location(1, 0))),
         "MemPrefetch of device memory": code(rt.MemPrefetchAsync(device, 64, location(1, 0), 0, t.stream)),
     }
-    for name, pointer in (("null", 0), ("plain", plain), ("device", device), ("device inside", device + 8),
-                          ("pinned", pinned), ("pooled", int(t.pooled))):
+    for name, pointer in (
+        ("null", 0),
+        ("plain", plain),
+        ("device", device),
+        ("device inside", device + 8),
+        ("pinned", pinned),
+        ("pooled", int(t.pooled)),
+    ):
         found = ok(rt.PointerGetAttributes(pointer))
         answers[f"attributes of {name}"] = [
             int(found.type),
@@ -407,7 +494,9 @@ def location(kind: int, number: int) -> Any:
     return made
 
 
-def pool_properties(kind: int = 1, number: int = 0, allocation: int = 1, handles: int = 0, limit: int = 0) -> Any:
+def pool_properties(
+    kind: int = 1, number: int = 0, allocation: int = 1, handles: int = 0, limit: int = 0
+) -> Any:
     made = rt.MemPoolProps()
     made.allocType = rt.MemAllocationType(allocation)
     made.handleTypes = rt.MemAllocationHandleType(handles)
@@ -429,10 +518,16 @@ def pools() -> dict[str, Answer]:
         "destroy the default pool": code(rt.MemPoolDestroy(t.pool)),
         "trim": code(rt.MemPoolTrimTo(own, 0)),
         "trim to much": code(rt.MemPoolTrimTo(own, 1 << 60)),
-        "set the threshold": code(rt.MemPoolSetAttribute(own, attribute("AttrReleaseThreshold"), rt.uint64(1 << 20))),
+        "set the threshold": code(
+            rt.MemPoolSetAttribute(own, attribute("AttrReleaseThreshold"), rt.uint64(1 << 20))
+        ),
         "set reserved": code(rt.MemPoolSetAttribute(own, attribute("AttrReservedMemCurrent"), rt.uint64(0))),
-        "set reserved high 0": code(rt.MemPoolSetAttribute(own, attribute("AttrReservedMemHigh"), rt.uint64(0))),
-        "set reserved high 1": code(rt.MemPoolSetAttribute(own, attribute("AttrReservedMemHigh"), rt.uint64(1))),
+        "set reserved high 0": code(
+            rt.MemPoolSetAttribute(own, attribute("AttrReservedMemHigh"), rt.uint64(0))
+        ),
+        "set reserved high 1": code(
+            rt.MemPoolSetAttribute(own, attribute("AttrReservedMemHigh"), rt.uint64(1))
+        ),
         "allocate 0": [int(x) for x in rt.MallocFromPoolAsync(0, own, t.stream)],
         "allocate huge": code(rt.MallocFromPoolAsync(1 << 50, own, t.stream)),
         "MallocAsync huge": code(rt.MallocAsync(1 << 50, t.stream)),
@@ -452,9 +547,13 @@ def pools() -> dict[str, Answer]:
         "access of the host": code(rt.MemPoolGetAccess(t.pool, location(2, 0))),
         "access of no device": code(rt.MemPoolGetAccess(t.pool, location(1, 99))),
         "access of its device": [int(x) for x in rt.MemPoolGetAccess(t.pool, location(1, 0))],
-        "graph memory attribute": code(rt.DeviceGetGraphMemAttribute(0, 0)),
-        "set a graph memory current value": code(rt.DeviceSetGraphMemAttribute(0, 0, rt.uint64(0))),
-        "set a graph memory high mark": code(rt.DeviceSetGraphMemAttribute(0, 1, rt.uint64(0))),
+        "graph memory attribute": code(rt.DeviceGetGraphMemAttribute(0, graph_memory("UsedMemCurrent"))),
+        "set a graph memory current value": code(
+            rt.DeviceSetGraphMemAttribute(0, graph_memory("UsedMemCurrent"), rt.uint64(0))
+        ),
+        "set a graph memory high mark": code(
+            rt.DeviceSetGraphMemAttribute(0, graph_memory("UsedMemHigh"), rt.uint64(0))
+        ),
         "trim graphs of no device": code(rt.DeviceGraphMemTrim(99)),
     }
     return answers
@@ -467,7 +566,9 @@ def twice(call: Callable[[Any], tuple[Any, ...]], argument: Any) -> tuple[Any, .
 
 @cases
 def devices() -> dict[str, Answer]:
-    limits = {name: rt.member("Limit", f"Limit{name}") for name in ("StackSize", "PrintfFifoSize", "MallocHeapSize")}
+    limits = {
+        name: rt.member("Limit", f"Limit{name}") for name in ("StackSize", "PrintfFifoSize", "MallocHeapSize")
+    }
     return {
         "SetDevice -1": code(rt.SetDevice(-1)),
         "SetDevice 99": code(rt.SetDevice(99)),
@@ -480,7 +581,9 @@ def devices() -> dict[str, Answer]:
         "EnablePeerAccess 99": code(rt.DeviceEnablePeerAccess(99, 0)),
         "DisablePeerAccess itself": code(rt.DeviceDisablePeerAccess(0)),
         "DisablePeerAccess 99": code(rt.DeviceDisablePeerAccess(99)),
-        "P2P attribute itself": code(rt.DeviceGetP2PAttribute(rt.member("DeviceP2PAttr", "DevP2PAttrAccessSupported"), 0, 0)),
+        "P2P attribute itself": code(
+            rt.DeviceGetP2PAttribute(rt.member("DeviceP2PAttr", "DevP2PAttrAccessSupported"), 0, 0)
+        ),
         "bus id length 5": code(rt.DeviceGetPCIBusId(5, 0)),
         "bus id length 13": code(rt.DeviceGetPCIBusId(13, 0)),
         "bus id of 99": code(rt.DeviceGetPCIBusId(13, 99)),
@@ -493,7 +596,7 @@ def devices() -> dict[str, Answer]:
         "init device flags": code(rt.InitDevice(0, 64, 0)),
         "exchange capture mode": [int(x) for x in rt.ThreadExchangeStreamCaptureMode(mode("Relaxed"))],
         "exchange it back": [int(x) for x in rt.ThreadExchangeStreamCaptureMode(mode("Global"))],
-        "graph attribute of 99": code(rt.DeviceGetGraphMemAttribute(99, 0)),
+        "graph attribute of 99": code(rt.DeviceGetGraphMemAttribute(99, graph_memory("UsedMemCurrent"))),
     }
 
 
@@ -538,10 +641,11 @@ def graph_structure() -> dict[str, Answer]:
         "destroy null": code(rt.GraphDestroy(0)),
         "destroy null executable": code(rt.GraphExecDestroy(0)),
         "clone null": code(rt.GraphClone(0)),
-        "child of itself": code(rt.GraphAddChildGraphNode(graph, None, 0, graph)),
         "child": code(rt.GraphAddChildGraphNode(graph, None, 0, other)),
         "find in clone": code(rt.GraphNodeFindInClone(a, other)),
-        "dot into a folder that is not there": code(rt.GraphDebugDotPrint(graph, b"/nonexistent/folder/x.dot", 0)),
+        "dot into a folder that is not there": code(
+            rt.GraphDebugDotPrint(graph, b"/nonexistent/folder/x.dot", 0)
+        ),
         "dot": code(rt.GraphDebugDotPrint(graph, os.fsencode(tempfile.mktemp(suffix=".dot")), 0)),
         "memset parameters of an empty node": code(rt.GraphMemsetNodeGetParams(a)),
         "host parameters of an empty node": code(rt.GraphHostNodeGetParams(a)),
@@ -571,7 +675,12 @@ def graph_nodes() -> dict[str, Answer]:
     def memset(pointer: int, element: int = 1, width: int = 64, height: int = 1, pitch: int = 0) -> Any:
         made = rt.MemsetParams()
         made.dst, made.elementSize, made.width, made.height, made.pitch, made.value = (
-            pointer, element, width, height, pitch, 0
+            pointer,
+            element,
+            width,
+            height,
+            pitch,
+            0,
         )
         return made
 
@@ -584,15 +693,20 @@ def graph_nodes() -> dict[str, Answer]:
         "memset of nothing": code(rt.GraphAddMemsetNode(graph, None, 0, memset(device, 1, 0))),
         "memset of no rows": code(rt.GraphAddMemsetNode(graph, None, 0, memset(device, 1, 16, 0))),
         "memset of null": code(rt.GraphAddMemsetNode(graph, None, 0, memset(0))),
-        "memset of plain memory": code(rt.GraphAddMemsetNode(graph, None, 0, memset(ctypes.addressof(t.pageable)))),
+        "memset of plain memory": code(
+            rt.GraphAddMemsetNode(graph, None, 0, memset(ctypes.addressof(t.pageable)))
+        ),
         "memset across the end": code(rt.GraphAddMemsetNode(graph, None, 0, memset(device, 1, 8192))),
-        "memset with a pitch too small": code(rt.GraphAddMemsetNode(graph, None, 0, memset(device, 1, 64, 4, 8))),
+        "memset with a pitch too small": code(
+            rt.GraphAddMemsetNode(graph, None, 0, memset(device, 1, 64, 4, 8))
+        ),
         "copy of nothing": code(rt.GraphAddMemcpyNode1D(graph, None, 0, device, other, 0, d2d)),
         "copy of null": code(rt.GraphAddMemcpyNode1D(graph, None, 0, device, 0, 16, d2d)),
         "copy across the end": code(rt.GraphAddMemcpyNode1D(graph, None, 0, device, other, 8192, d2d)),
         "copy of plain memory": code(rt.GraphAddMemcpyNode1D(graph, None, 0, device, t.pageable, 16, h2d)),
         "copy of a wrong kind": code(rt.GraphAddMemcpyNode1D(graph, None, 0, device, other, 16, 9)),
         "event record of null": code(rt.GraphAddEventRecordNode(graph, None, 0, 0)),
+        "event wait of null": code(rt.GraphAddEventWaitNode(graph, None, 0, 0)),
         "event record": code(rt.GraphAddEventRecordNode(graph, None, 0, t.event)),
         "event wait": code(rt.GraphAddEventWaitNode(graph, None, 0, t.recorded)),
         "free of what is no graph memory": code(rt.GraphAddMemFreeNode(graph, None, 0, device)),
@@ -610,22 +724,61 @@ def graph_nodes() -> dict[str, Answer]:
     moved = ok(rt.GraphAddMemcpyNode1D(single, [target], 1, device, other, 64, d2d))
     executable = ok(rt.GraphInstantiate(single, 0))
     answers |= {
-        "executable: memset elsewhere": code(rt.GraphExecMemsetNodeSetParams(executable, target, memset(other))),
+        "executable: memset elsewhere": code(
+            rt.GraphExecMemsetNodeSetParams(executable, target, memset(other))
+        ),
         "executable: memset of another shape": code(
             rt.GraphExecMemsetNodeSetParams(executable, target, memset(device, 1, 16, 4, 64))
         ),
-        "executable: memset of another node": code(rt.GraphExecMemsetNodeSetParams(executable, node, memset(device))),
+        "executable: longer memset": code(
+            rt.GraphExecMemsetNodeSetParams(executable, target, memset(device, 1, 128))
+        ),
+        "executable: shorter memset": code(
+            rt.GraphExecMemsetNodeSetParams(executable, target, memset(device, 1, 16))
+        ),
+        "executable: other elements": code(
+            rt.GraphExecMemsetNodeSetParams(executable, target, memset(device, 4, 16))
+        ),
+        "executable: memset of nothing": code(
+            rt.GraphExecMemsetNodeSetParams(executable, target, memset(device, 1, 0))
+        ),
+        "executable: memset with a pitch": code(
+            rt.GraphExecMemsetNodeSetParams(executable, target, memset(device, 1, 64, 1, 128))
+        ),
+        "executable: memset of another node": code(
+            rt.GraphExecMemsetNodeSetParams(executable, node, memset(device))
+        ),
         "executable: copy of another length": code(
             rt.GraphExecMemcpyNodeSetParams1D(executable, moved, device, other, 32, d2d)
         ),
         "executable: copy turned into another kind": code(
             rt.GraphExecMemcpyNodeSetParams1D(executable, moved, device, t.pinned, 32, h2d)
         ),
+        "executable: longer copy": code(
+            rt.GraphExecMemcpyNodeSetParams1D(executable, moved, device, other, 128, d2d)
+        ),
+        "executable: copy elsewhere": code(
+            rt.GraphExecMemcpyNodeSetParams1D(executable, moved, other, device, 64, d2d)
+        ),
         "executable: disable": code(rt.GraphNodeSetEnabled(executable, target, 0)),
         "executable: is disabled": [int(x) for x in rt.GraphNodeGetEnabled(executable, target)],
         "executable: launch": code(rt.GraphLaunch(executable, t.stream)),
         "executable: upload": code(rt.GraphUpload(executable, t.stream)),
         "executable: destroy while it runs": code(rt.GraphExecDestroy(executable)),
+    }
+    plane = new_graph()
+    rows = ok(rt.GraphAddMemsetNode(plane, None, 0, memset(device, 1, 16, 4, 64)))
+    executable = ok(rt.GraphInstantiate(plane, 0))
+    answers |= {
+        "executable: a plane again": code(
+            rt.GraphExecMemsetNodeSetParams(executable, rows, memset(device, 1, 16, 4, 64))
+        ),
+        "executable: another plane": code(
+            rt.GraphExecMemsetNodeSetParams(executable, rows, memset(device, 1, 8, 8, 64))
+        ),
+        "executable: a plane made a row": code(
+            rt.GraphExecMemsetNodeSetParams(executable, rows, memset(device))
+        ),
     }
     return answers
 
@@ -670,7 +823,8 @@ def graph_updates() -> dict[str, Answer]:
             answers[name] = [int(error)]
             continue
         where = [
-            handles.index(int(x)) if x is not None and int(x) in handles else -1 for x in (info.errorNode, info.errorFromNode)
+            handles.index(int(x)) if x is not None and int(x) in handles else -1
+            for x in (info.errorNode, info.errorFromNode)
         ]
         answers[name] = [int(error), int(info.result), *where]
     return answers

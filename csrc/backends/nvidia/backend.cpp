@@ -48,8 +48,17 @@ void in_forked_child() {
   if (!library_is_loaded() || library().devices == 0) return;
   g_backend->table = unsupported_table();
   g_backend->refusal_code = infinirtErrorInitializationError;
-  g_backend->refusal = "the process was forked after CUDA had been started in its parent, and CUDA does not work in such a "
-                       "child; start the process with spawn or exec, or fork before the first use of a GPU";
+  g_backend->refusal =
+      "the process was forked after CUDA had been started in its parent, and CUDA does not work in such a "
+      "child; start the process with spawn or exec, or fork before the first use of a GPU";
+}
+
+// While a stream captures, asking for its device would break the capture; it is then taken for the current one.
+infinirtError_t stream_get_device(infinirtStream_t stream, int* device) {
+  enum infinirtStreamCaptureStatus status = infinirtStreamCaptureStatusNone;
+  const bool idle = real.StreamIsCapturing(stream, &status) == infinirtSuccess &&
+                    status == infinirtStreamCaptureStatusNone && real.StreamGetDevice;
+  return idle ? g_backend->table.StreamGetDevice(stream, device) : g_backend->table.GetDevice(device);
 }
 
 bool owns_pointer(const void* pointer) {
@@ -70,6 +79,7 @@ Backend* make_backend() {
   backend->table = unsupported_table();
   backend->device_count = device_count;
   backend->extensions.LaunchHostFunc = launch_host_func;
+  backend->extensions.StreamGetDevice = stream_get_device;
   backend->extensions.OwnsPointer = owns_pointer;
   g_backend = backend;
   pthread_atfork(nullptr, nullptr, in_forked_child);

@@ -55,6 +55,30 @@ PyObject* end_capture(PyObject*, PyObject* given) {
   return result;
 }
 
+// Makes a graph the next step of what a stream captures.
+infinirtError_t embed_in_capture(infinirtStream_t stream, infinirtGraph_t child) {
+  enum infinirtStreamCaptureStatus status = infinirtStreamCaptureStatusNone;
+  infinirtGraph_t graph = nullptr;
+  const infinirtGraphNode_t* before = nullptr;
+  size_t count = 0;
+  if (auto error = rt.StreamGetCaptureInfo_v2(stream, &status, nullptr, &graph, &before, &count)) return error;
+  if (status != infinirtStreamCaptureStatusActive) return infinirtErrorIllegalState;
+  infinirtGraphNode_t node = nullptr;
+  if (auto error = rt.GraphAddChildGraphNode(&node, graph, before, count, child)) return error;
+  return rt.StreamUpdateCaptureDependencies(stream, &node, 1, infinirtStreamSetCaptureDependencies);
+}
+
+PyObject* embed_graph(PyObject*, PyObject* args) {
+  PyObject *given = nullptr, *handle = nullptr;
+  void* child = nullptr;
+  if (!PyArg_ParseTuple(args, "OO", &given, &handle) || !read_pointer(handle, "graph", &child)) return nullptr;
+  python::Ref reference(stream_from(given, nullptr));
+  if (!reference) return nullptr;
+  return none_or_raise(on_stream(reinterpret_cast<StreamObject*>(reference.get()), [&](infinirtStream_t s) {
+    return embed_in_capture(s, static_cast<infinirtGraph_t>(child));
+  }));
+}
+
 // (status, id, graph): 0 nothing is captured, 1 a capture is active, 2 it was broken.
 PyObject* capture_info(PyObject*, PyObject* given) {
   python::Ref reference(stream_from(given, nullptr));
@@ -226,6 +250,7 @@ PyObject* graph_exec_update(PyObject*, PyObject* args) {
 PyMethodDef graph_functions[] = {
     {"begin_capture", begin_capture, METH_VARARGS, nullptr},
     {"end_capture", end_capture, METH_O, nullptr},
+    {"embed_graph", embed_graph, METH_VARARGS, nullptr},
     {"capture_info", capture_info, METH_O, nullptr},
     {"graph_keep", graph_keep, METH_VARARGS, nullptr},
     {"graph_add_fill", graph_add_fill, METH_VARARGS, nullptr},

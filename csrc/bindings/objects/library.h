@@ -25,7 +25,7 @@ namespace infinirt::objects {
   X(MemPoolCreate) X(MemPoolDestroy) X(MemPoolTrimTo) X(MemPoolSetAttribute) X(MemPoolGetAttribute) \
   X(LaunchKernel) X(LaunchCooperativeKernel) X(GraphCreate) X(GraphDestroy) X(GraphClone) \
   X(GraphAddEmptyNode) X(GraphAddMemcpyNode1D) X(GraphAddMemsetNode) X(GraphAddHostNode) \
-  X(GraphAddKernelNode) X(GraphAddChildGraphNode) X(GraphAddEventRecordNode) X(GraphAddEventWaitNode) \
+  X(GraphAddKernelNode) X(GraphAddChildGraphNode) X(StreamUpdateCaptureDependencies) X(GraphAddEventRecordNode) X(GraphAddEventWaitNode) \
   X(GraphAddMemAllocNode) X(GraphAddMemFreeNode) X(GraphAddDependencies) X(GraphGetNodes) X(GraphGetEdges) \
   X(GraphNodeGetType) X(GraphDestroyNode) X(GraphInstantiateWithFlags) X(GraphUpload) X(GraphLaunch) \
   X(GraphExecDestroy) X(GraphExecUpdate) X(GraphNodeSetEnabled) X(GraphNodeGetEnabled) X(GraphDebugDotPrint) \

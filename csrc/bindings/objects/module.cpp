@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "bindings/interpreter.h"
 #include "bindings/objects/buffer.h"
 #include "bindings/objects/device.h"
 #include "bindings/objects/event.h"
@@ -12,7 +13,6 @@
 #include "bindings/objects/library.h"
 #include "bindings/objects/pool.h"
 #include "bindings/objects/stream.h"
-#include "bindings/interpreter.h"
 
 namespace infinirt::objects {
 

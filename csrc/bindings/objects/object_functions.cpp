@@ -44,9 +44,10 @@ PyObject* wrap_stream(PyObject*, PyObject* args) {
     if ((device = device_from(given)) == nullptr) return nullptr;
   } else if (reinterpret_cast<uintptr_t>(handle) > 2) {
     int ordinal = 0;
-    if (auto error = without_gil(true, [&] { return rt.StreamGetDevice(handle, &ordinal); })) return raise_error(error);
-    DeviceObject* current = current_device();
-    if (current == nullptr || (device = device_at(current->type, ordinal)) == nullptr) return nullptr;
+    const char* type = nullptr;
+    if (auto error = without_gil(true, [&] { return infinirtXStreamGetDevice(handle, &type, &ordinal); }))
+      return raise_error(error);
+    if ((device = device_at(type, ordinal)) == nullptr) return nullptr;
   }
   return new_stream(handle, device, owner == Py_None ? nullptr : owner, false);
 }

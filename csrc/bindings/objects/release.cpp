@@ -183,6 +183,7 @@ bool is_used_by_own_stream_only(const BufferObject* buffer) {
 // False: not possible now.
 bool free_at_once(BufferObject* buffer) {
   if (barred(reinterpret_cast<StreamObject*>(buffer->stream))) return false;
+  const RelaxedCaptureScope relaxed;  // somebody else may be capturing
   const infinirtError_t error = free_on_own_stream(buffer);
   if (error == infinirtErrorNotPermitted || error == infinirtErrorInvalidResourceHandle) return false;
   Py_CLEAR(buffer->resource);
