@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/cross_copy.h"
 #include "core/thread_state.h"
 #include "infinirt/generated/table.h"
 
@@ -22,6 +23,11 @@ struct BackendExtensions {
   infinirtError_t (*SeedSchedule)(uint64_t seed) = nullptr;
   bool (*Drain)(Backend&, int64_t timeout_ns) = nullptr;  // false: work is left
   infinirtError_t (*StreamGetDevice)(infinirtStream_t, int* device) = nullptr;  // also while it captures
+  // What an event stands for now, for streams of other backends: made, waited for on any thread, dropped once.
+  infinirtError_t (*SnapshotEvent)(infinirtEvent_t, void** snapshot) = nullptr;
+  void (*WaitForSnapshot)(void*) = nullptr;
+  void (*DropSnapshot)(void*) = nullptr;
+  infinirtError_t (*CopyNow)(const CrossCopy&) = nullptr;  // between its memory and the host's
   bool (*OwnsPointer)(const void*) = nullptr;  // for backends whose allocations are not in the registry
 };
 
