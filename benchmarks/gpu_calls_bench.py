@@ -1,0 +1,472 @@
+"""Host cost per call on an NVIDIA GPU, beside plain C and beside every other Python route that is installed, in one run.
+
+All routes work on the same stream, events, memory, kernel and graphs: the handles are the vendor's own. Each round times every
+route of every row once; the table shows medians in nanoseconds. A batch is timed, then drained untimed. Needs a GPU and a
+C++ compiler (for the C column); without a GPU it says so and ends well.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import importlib.util
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import timeit
+from pathlib import Path
+from typing import Any
+
+os.environ["INFINIRT_DEVICE"] = "nvidia"
+
+import infinirt
+from infinirt import runtime as rt
+
+ROUNDS = int(os.environ.get("INFINIRT_BENCH_ROUNDS", "15"))
+MIB = 1 << 20
+ROWS = (
+    "get device",
+    "set device",
+    "stream query",
+    "stream sync",
+    "event record",
+    "event query",
+    "stream wait",
+    "pool alloc+free",
+    "malloc+free",
+    "copy 4 KiB",
+    "set 4 KiB",
+    "empty launch",
+    "graph of 1",
+    "graph of 100",
+)
+PAIRS = {"pool alloc+free", "malloc+free"}
+
+C_SOURCE = r"""
+#include <time.h>
+#include <cstddef>
+extern "C" {
+int cudaGetDevice(int*); int cudaSetDevice(int); int cudaStreamQuery(void*); int cudaStreamSynchronize(void*);
+int cudaEventRecord(void*, void*); int cudaEventQuery(void*); int cudaStreamWaitEvent(void*, void*, unsigned);
+int cudaMallocAsync(void**, size_t, void*); int cudaFreeAsync(void*, void*); int cudaMalloc(void**, size_t); int cudaFree(void*);
+int cudaMemcpyAsync(void*, const void*, size_t, int, void*); int cudaMemsetAsync(void*, int, size_t, void*);
+int cudaGraphLaunch(void*, void*);
+struct dim { unsigned x, y, z; };
+int cudaLaunchKernel(const void*, dim, dim, void**, size_t, void*);
+static double now() { timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1e9 + t.tv_nsec; }
+#define LOOP(name, call) \
+  double name(long n, void* s, void* e, void* a, void* b, void* k, void* g1, void* g100) { \
+    void* p = nullptr; int d = 0; (void)p; (void)d; \
+    double t = now(); for (long i = 0; i < n; i++) if (call) return -1; return (now() - t) / n; }
+LOOP(get_device, cudaGetDevice(&d)) LOOP(set_device, cudaSetDevice(0)) LOOP(stream_query, cudaStreamQuery(s))
+LOOP(stream_sync, cudaStreamSynchronize(s)) LOOP(event_record, cudaEventRecord(e, s)) LOOP(event_query, cudaEventQuery(e))
+LOOP(stream_wait, cudaStreamWaitEvent(s, e, 0))
+LOOP(pool_alloc_free, cudaMallocAsync(&p, 1 << 20, s) || cudaFreeAsync(p, s))
+LOOP(malloc_free, cudaMalloc(&p, 1 << 20) || cudaFree(p))
+LOOP(copy_4_KiB, cudaMemcpyAsync(a, b, 4096, 3, s)) LOOP(set_4_KiB, cudaMemsetAsync(a, 0, 4096, s))
+LOOP(empty_launch, cudaLaunchKernel(k, dim{1, 1, 1}, dim{1, 1, 1}, nullptr, 0, s))
+LOOP(graph_of_1, cudaGraphLaunch(g1, s)) LOOP(graph_of_100, cudaGraphLaunch(g100, s))
+}
+"""
+
+
+def ok(result: tuple[Any, ...]) -> Any:
+    assert int(result[0]) == 0, rt.infinirtXGetLastErrorMessage()[1]
+    return None if len(result) == 1 else result[1]
+
+
+class Objects:
+    """One of each, shared by all routes."""
+
+    def __init__(self) -> None:
+        self.device = infinirt.Device("nvidia:0")
+        self.device.set_current()
+        self.stream = self.device.create_stream(nonblocking=True)
+        self.event = self.device.create_event()
+        self.buffer, self.other = (self.device.allocate(4096, stream=self.stream) for _ in range(2))
+        pool = ok(rt.infinirtDeviceGetDefaultMemPool(0))
+        threshold = rt.infinirtMemPoolAttr.infinirtMemPoolAttrReleaseThreshold
+        ok(rt.infinirtMemPoolSetAttribute(pool, threshold, rt.cuuint64_t((1 << 64) - 1)))
+        code = infinirt.Program('extern "C" __global__ void nothing() {}').compile()
+        self.kernel = code.get_kernel("nothing")
+        self.graphs = []
+        for count in (1, 100):
+            with infinirt.capture(self.stream) as captured:
+                for _ in range(count):
+                    self.buffer.fill(0, stream=self.stream)
+            self.graphs.append(captured.graph.instantiate())
+        self.stream.record(self.event)
+        self.device.sync()
+        self.s, self.e = int(self.stream.handle), int(self.event.handle)
+        self.a, self.b = int(self.buffer.handle), int(self.other.handle)
+        self.k = int(self.kernel.handle)
+        self.g1, self.g100 = (int(graph.handle) for graph in self.graphs)
+
+
+def library_path() -> str:
+    for i in range(ok(rt.infinirtXGetDeviceTypeCount())):
+        info = ok(rt.infinirtXGetDeviceTypeInfo(i))
+        if info.name == "nvidia":
+            return str(info.origin).split(" (")[0]
+    raise AssertionError
+
+
+Timer = Any
+
+
+def c_route(o: Objects) -> dict[str, Timer]:
+    compiler = shutil.which("g++")
+    if compiler is None:
+        return {}
+    folder = Path(tempfile.mkdtemp())
+    (folder / "c.cpp").write_text(C_SOURCE)
+    command = [
+        compiler,
+        "-O2",
+        "-shared",
+        "-fPIC",
+        "-o",
+        str(folder / "c.so"),
+        str(folder / "c.cpp"),
+        library_path(),
+    ]
+    subprocess.run(command, check=True)
+    library = ctypes.CDLL(str(folder / "c.so"))
+    route = {}
+    for row in ROWS:
+        function = getattr(library, row.replace(" ", "_").replace("+", "_"))
+        function.restype = ctypes.c_double
+        function.argtypes = [ctypes.c_long] + [ctypes.c_void_p] * 7
+        route[row] = lambda n, f=function: f(n, o.s, o.e, o.a, o.b, o.k, o.g1, o.g100)
+    return route
+
+
+def statements(names: dict[str, Any], **rows: str) -> dict[str, Timer]:
+    """Timers of statements; a row that is missing or fails at once is left out."""
+    route: dict[str, Timer] = {}
+    for key, text in rows.items():
+        row = next(r for r in ROWS if r.replace(" ", "_").replace("+", "_") == key)
+        timer = timeit.Timer(text, globals=names)
+        try:
+            timer.timeit(3)
+        except Exception as error:  # noqa: BLE001: a route without this row is no failure of the benchmark
+            print(f"  ({row}: {text}: {error})", file=sys.stderr)
+            continue
+        route[row] = lambda n, t=timer: t.timeit(n) / n * 1e9
+    return route
+
+
+def flat_route(o: Objects) -> dict[str, Timer]:
+    names = {name: getattr(rt, name) for name in dir(rt) if name.startswith("infinirt")}
+    names |= {"s": rt.infinirtStream_t(o.s), "e": rt.infinirtEvent_t(o.e), "a": o.a, "b": o.b, "k": o.k}
+    names |= {"g1": rt.infinirtGraphExec_t(o.g1), "g100": rt.infinirtGraphExec_t(o.g100)}
+    names |= {"d2d": rt.infinirtMemcpyKind.infinirtMemcpyDeviceToDevice, "one": rt.dim3()}
+    names["one"].x = names["one"].y = names["one"].z = 1
+    return statements(
+        names,
+        get_device="infinirtGetDevice()",
+        set_device="infinirtSetDevice(0)",
+        stream_query="infinirtStreamQuery(s)",
+        stream_sync="infinirtStreamSynchronize(s)",
+        event_record="infinirtEventRecord(e, s)",
+        event_query="infinirtEventQuery(e)",
+        stream_wait="infinirtStreamWaitEvent(s, e, 0)",
+        pool_alloc_free="infinirtFreeAsync(infinirtMallocAsync(1048576, s)[1], s)",
+        malloc_free="infinirtFree(infinirtMalloc(1048576)[1])",
+        copy_4_KiB="infinirtMemcpyAsync(a, b, 4096, d2d, s)",
+        set_4_KiB="infinirtMemsetAsync(a, 0, 4096, s)",
+        empty_launch="infinirtLaunchKernel(k, one, one, None, 0, s)",
+        graph_of_1="infinirtGraphLaunch(g1, s)",
+        graph_of_100="infinirtGraphLaunch(g100, s)",
+    )
+
+
+def object_route(o: Objects) -> dict[str, Timer]:
+    names = {"stream": o.stream, "event": o.event, "device": o.device, "buffer": o.buffer, "other": o.other}
+    names |= {"current": infinirt.current_device, "launch": infinirt.launch, "kernel": o.kernel}
+    names |= {"config": infinirt.LaunchConfig(grid=1, block=1), "g1": o.graphs[0], "g100": o.graphs[1]}
+    names["direct"] = infinirt.DirectResource(o.device)
+    return statements(
+        names,
+        get_device="current()",
+        set_device="device.set_current()",
+        stream_query="stream.query()",
+        stream_sync="stream.sync()",
+        event_record="stream.record(event)",
+        event_query="event.is_done",
+        stream_wait="stream.wait(event)",
+        pool_alloc_free="device.allocate(1048576, stream=stream).close()",
+        malloc_free="direct.allocate(1048576).close()",
+        copy_4_KiB="buffer.copy_from(other, stream=stream)",
+        set_4_KiB="buffer.fill(0, stream=stream)",
+        empty_launch="launch(stream, config, kernel)",
+        graph_of_1="g1.launch(stream)",
+        graph_of_100="g100.launch(stream)",
+    )
+
+
+def bindings_route(o: Objects) -> dict[str, Timer]:
+    from cuda.bindings import driver, runtime
+
+    names = {name: getattr(runtime, name) for name in dir(runtime) if name.startswith("cuda")}
+    names |= {
+        "s": runtime.cudaStream_t(init_value=o.s),
+        "e": runtime.cudaEvent_t(init_value=o.e),
+        "a": o.a,
+        "b": o.b,
+    }
+    names |= {
+        "g1": runtime.cudaGraphExec_t(init_value=o.g1),
+        "g100": runtime.cudaGraphExec_t(init_value=o.g100),
+    }
+    names |= {"d2d": runtime.cudaMemcpyKind.cudaMemcpyDeviceToDevice, "launch": driver.cuLaunchKernel}
+    names["f"] = driver.CUfunction(
+        init_value=int(driver.cuKernelGetFunction(driver.CUkernel(init_value=o.k))[1])
+    )
+    return statements(
+        names,
+        get_device="cudaGetDevice()",
+        set_device="cudaSetDevice(0)",
+        stream_query="cudaStreamQuery(s)",
+        stream_sync="cudaStreamSynchronize(s)",
+        event_record="cudaEventRecord(e, s)",
+        event_query="cudaEventQuery(e)",
+        stream_wait="cudaStreamWaitEvent(s, e, 0)",
+        pool_alloc_free="cudaFreeAsync(cudaMallocAsync(1048576, s)[1], s)",
+        malloc_free="cudaFree(cudaMalloc(1048576)[1])",
+        copy_4_KiB="cudaMemcpyAsync(a, b, 4096, d2d, s)",
+        set_4_KiB="cudaMemsetAsync(a, 0, 4096, s)",
+        empty_launch="launch(f, 1, 1, 1, 1, 1, 1, 0, s, 0, 0)",
+        graph_of_1="cudaGraphLaunch(g1, s)",
+        graph_of_100="cudaGraphLaunch(g100, s)",
+    )
+
+
+def core_route(o: Objects) -> dict[str, Timer]:
+    from cuda import core
+
+    if not hasattr(core, "Device"):
+        from cuda.core import experimental as core  # type: ignore[no-redef]
+    device = core.Device(0)
+    device.set_current()
+    stream = core.Stream.from_handle(o.s)
+    event = stream.record()
+    kernel = (
+        core.Program('extern "C" __global__ void nothing() {}', "c++").compile("cubin").get_kernel("nothing")
+    )
+    names = {"Device": core.Device, "device": device, "stream": stream, "event": event, "launch": core.launch}
+    names |= {"kernel": kernel, "config": core.LaunchConfig(grid=1, block=1)}
+    names["buffer"], names["other"] = (device.allocate(4096, stream=stream) for _ in range(2))
+    return statements(
+        names,
+        get_device="Device()",
+        set_device="device.set_current()",
+        stream_sync="stream.sync()",
+        event_record="stream.record(event)",
+        event_query="event.is_done",
+        stream_wait="stream.wait(event)",
+        pool_alloc_free="device.allocate(1048576, stream=stream).close()",
+        copy_4_KiB="buffer.copy_from(other, stream=stream)",
+        set_4_KiB="buffer.fill(0, stream=stream)",
+        empty_launch="launch(stream, config, kernel)",
+    )
+
+
+def cupy_runtime_route(o: Objects) -> dict[str, Timer]:
+    from cupy.cuda import driver, runtime
+
+    names = {
+        "r": runtime,
+        "s": o.s,
+        "e": o.e,
+        "a": o.a,
+        "b": o.b,
+        "g1": o.g1,
+        "g100": o.g100,
+        "launch": driver.launchKernel,
+    }
+    from cuda.bindings import driver as other
+
+    names["f"] = int(other.cuKernelGetFunction(other.CUkernel(init_value=o.k))[1])
+    return statements(
+        names,
+        get_device="r.getDevice()",
+        set_device="r.setDevice(0)",
+        stream_query="r.streamQuery(s)",
+        stream_sync="r.streamSynchronize(s)",
+        event_record="r.eventRecord(e, s)",
+        event_query="r.eventQuery(e)",
+        stream_wait="r.streamWaitEvent(s, e)",
+        pool_alloc_free="r.freeAsync(r.mallocAsync(1048576, s), s)",
+        malloc_free="r.free(r.malloc(1048576))",
+        copy_4_KiB="r.memcpyAsync(a, b, 4096, 3, s)",
+        set_4_KiB="r.memsetAsync(a, 0, 4096, s)",
+        empty_launch="launch(f, 1, 1, 1, 1, 1, 1, 0, s, 0, 0)",
+        graph_of_1="r.graphLaunch(g1, s)",
+        graph_of_100="r.graphLaunch(g100, s)",
+    )
+
+
+def cupy_route(o: Objects) -> dict[str, Timer]:
+    import cupy
+
+    stream = cupy.cuda.ExternalStream(o.s)
+    stream.use()
+    names = {
+        "cupy": cupy,
+        "stream": stream,
+        "event": cupy.cuda.Event(disable_timing=True),
+        "device": cupy.cuda.Device(0),
+    }
+    names |= {
+        "x": cupy.zeros(4096, cupy.uint8),
+        "y": cupy.zeros(4096, cupy.uint8),
+        "pool": cupy.cuda.MemoryPool(),
+    }
+    names["kernel"] = cupy.RawKernel('extern "C" __global__ void nothing() {}', "nothing")
+    return statements(
+        names,
+        get_device="cupy.cuda.Device()",
+        set_device="device.use()",
+        stream_query="stream.done",
+        stream_sync="stream.synchronize()",
+        event_record="event.record(stream)",
+        event_query="event.done",
+        stream_wait="stream.wait_event(event)",
+        pool_alloc_free="pool.malloc(1048576)",
+        copy_4_KiB="x.data.copy_from_device_async(y.data, 4096, stream)",
+        set_4_KiB="x.data.memset_async(0, 4096, stream)",
+        empty_launch="kernel((1,), (1,), ())",
+    )
+
+
+def torch_route(o: Objects) -> dict[str, Timer]:
+    import torch
+
+    stream = torch.cuda.ExternalStream(o.s)
+    torch.cuda.set_stream(stream)
+    event = torch.cuda.Event()
+    event.record(stream)
+    names = {"cuda": torch.cuda, "stream": stream, "event": event, "empty": torch.empty, "uint8": torch.uint8}
+    names["x"], names["y"] = (torch.zeros(4096, dtype=torch.uint8, device="cuda") for _ in range(2))
+    return statements(
+        names,
+        get_device="cuda.current_device()",
+        set_device="cuda.set_device(0)",
+        stream_query="stream.query()",
+        stream_sync="stream.synchronize()",
+        event_record="event.record(stream)",
+        event_query="event.query()",
+        stream_wait="stream.wait_event(event)",
+        pool_alloc_free="empty(1048576, dtype=uint8, device='cuda')",
+        copy_4_KiB="x.copy_(y)",
+        set_4_KiB="x.zero_()",
+    )
+
+
+def ctypes_route(o: Objects) -> dict[str, Timer]:
+    c = ctypes.CDLL(library_path())
+    void = ctypes.c_void_p
+    c.cudaStreamWaitEvent.argtypes = [void, void, ctypes.c_uint]
+    c.cudaMemsetAsync.argtypes = [void, ctypes.c_int, ctypes.c_size_t, void]
+    c.cudaMemcpyAsync.argtypes = [void, void, ctypes.c_size_t, ctypes.c_int, void]
+    c.cudaMallocAsync.argtypes = [void, ctypes.c_size_t, void]
+    for name in ("StreamQuery", "StreamSynchronize", "EventQuery", "Free"):
+        getattr(c, f"cuda{name}").argtypes = [void]
+    for name in ("EventRecord", "FreeAsync", "GraphLaunch"):
+        getattr(c, f"cuda{name}").argtypes = [void, void]
+    c.cudaMalloc.argtypes = [void, ctypes.c_size_t]
+    out, number = ctypes.c_void_p(), ctypes.c_int()
+    names = {
+        "c": c,
+        "s": o.s,
+        "e": o.e,
+        "a": o.a,
+        "b": o.b,
+        "g1": o.g1,
+        "g100": o.g100,
+        "out": out,
+        "number": number,
+    }
+    names |= {"ref": ctypes.byref(out), "device": ctypes.byref(number)}
+    return statements(
+        names,
+        get_device="c.cudaGetDevice(device)",
+        set_device="c.cudaSetDevice(0)",
+        stream_query="c.cudaStreamQuery(s)",
+        stream_sync="c.cudaStreamSynchronize(s)",
+        event_record="c.cudaEventRecord(e, s)",
+        event_query="c.cudaEventQuery(e)",
+        stream_wait="c.cudaStreamWaitEvent(s, e, 0)",
+        pool_alloc_free="c.cudaMallocAsync(ref, 1048576, s); c.cudaFreeAsync(out, s)",
+        malloc_free="c.cudaMalloc(ref, 1048576); c.cudaFree(out)",
+        copy_4_KiB="c.cudaMemcpyAsync(a, b, 4096, 3, s)",
+        set_4_KiB="c.cudaMemsetAsync(a, 0, 4096, s)",
+        graph_of_1="c.cudaGraphLaunch(g1, s)",
+        graph_of_100="c.cudaGraphLaunch(g100, s)",
+    )
+
+
+ROUTES = {
+    "C": (c_route, None),
+    "flat": (flat_route, None),
+    "object": (object_route, None),
+    "bindings": (bindings_route, "cuda.bindings"),
+    "core": (core_route, "cuda.core"),
+    "cupy.rt": (cupy_runtime_route, "cupy"),
+    "cupy": (cupy_route, "cupy"),
+    "torch": (torch_route, "torch"),
+    "ctypes": (ctypes_route, None),
+}
+
+
+def is_installed(module: str | None) -> bool:
+    with contextlib.suppress(ModuleNotFoundError):
+        return module is None or importlib.util.find_spec(module) is not None
+    return False
+
+
+def calls_per_batch(row: str) -> int:
+    return 20 if "100" in row or row == "malloc+free" else 50 if "graph" in row else 256
+
+
+def main() -> int:
+    error, *_ = rt.infinirtXSetDeviceType("nvidia")
+    if int(error) != 0:
+        print(rt.infinirtXGetLastErrorMessage()[1])
+        return 0
+    o = Objects()
+    routes = {name: make(o) for name, (make, module) in ROUTES.items() if is_installed(module)}
+    samples: dict[tuple[str, str], list[float]] = {}
+    for _ in range(ROUNDS):
+        for row in ROWS:
+            for name, route in routes.items():
+                if row in route:
+                    o.device.set_current()
+                    samples.setdefault((row, name), []).append(route[row](calls_per_batch(row)))
+                    ok(rt.infinirtDeviceSynchronize())
+    print(
+        f"{'ns per call':16}"
+        + "".join(f"{name:>10}" for name in routes)
+        + f"{'flat-C':>9}{'obj-C':>8}{'ours/best':>11}"
+    )
+    for row in ROWS:
+        medians = {name: statistics.median(samples[row, name]) for name in routes if (row, name) in samples}
+        cells = "".join(f"{medians[name]:10.0f}" if name in medians else f"{'':>10}" for name in routes)
+        c, flat, object_ = (medians.get(name, float("nan")) for name in ("C", "flat", "object"))
+        rivals = [value for name, value in medians.items() if name not in ("C", "flat", "object")]
+        ratio = min(flat, object_) / min(rivals) if rivals else float("nan")
+        budget = 120 if row in PAIRS else 60
+        mark = " " if flat - c <= budget else "!"
+        print(f"{row:16}{cells}{flat - c:8.0f}{mark}{object_ - c:8.0f}{ratio:11.2f}")
+    print(
+        "'!': more than 60 ns over C (120 for pairs). ours/best: the better of ours against the best other Python route."
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
