@@ -12,6 +12,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 os.environ["INFINIRT_DEVICE"] = "nvidia"
@@ -43,6 +44,30 @@ def real_library() -> ctypes.CDLL:
     raise AssertionError
 
 
+@dataclass
+class Calls:
+    """The same copies by either route, waited for."""
+
+    library: ctypes.CDLL
+    stream: Any
+    dst: int
+    src: int
+    size: int
+    kind: int
+    repeats: int
+
+    def real(self) -> None:
+        handle = int(self.stream)
+        for _ in range(self.repeats):
+            self.library.cudaMemcpyAsync(self.dst, self.src, self.size, self.kind, handle)
+        self.library.cudaStreamSynchronize(handle)
+
+    def ours(self) -> None:
+        for _ in range(self.repeats):
+            rt.infinirtMemcpyAsync(self.dst, self.src, self.size, self.kind, self.stream)
+        ok(rt.infinirtStreamSynchronize(self.stream))
+
+
 def main() -> int:
     error, *_ = rt.infinirtXSetDeviceType("nvidia")
     if int(error) != 0:
@@ -50,7 +75,6 @@ def main() -> int:
         return 0
     c = real_library()
     stream = ok(rt.infinirtStreamCreateWithFlags(1))
-    handle = int(stream)
     print(f"{'copy':26}{'size':>9}{'C':>9}{'ours':>9}   (GB/s)   ours/C")
     for size in (MIB, 16 * MIB, 256 * MIB):
         one, two, pinned = (
@@ -78,18 +102,9 @@ def main() -> int:
         for name, (dst, src, kind) in rows.items():
             repeats = max(1, (256 if kind == D2D else 32) * MIB // size)
 
-            def real(dst: int = int(dst), src: int = int(src), kind: int = kind, n: int = repeats) -> None:
-                for _ in range(n):
-                    c.cudaMemcpyAsync(dst, src, size, kind, handle)
-                c.cudaStreamSynchronize(handle)
-
-            def ours(dst: Any = dst, src: Any = src, kind: int = kind, n: int = repeats) -> None:
-                for _ in range(n):
-                    rt.infinirtMemcpyAsync(dst, src, size, kind, stream)
-                ok(rt.infinirtStreamSynchronize(stream))
-
+            calls = Calls(c, stream, int(dst), int(src), size, kind, repeats)
             times: dict[str, list[float]] = {"real": [], "ours": []}
-            routes: dict[str, Callable[[], None]] = {"real": real, "ours": ours}
+            routes: dict[str, Callable[[], None]] = {"real": calls.real, "ours": calls.ours}
             for _ in range(ROUNDS):
                 for label, call in routes.items():
                     begin = time.perf_counter()
