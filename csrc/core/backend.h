@@ -9,8 +9,11 @@
 
 #include "core/thread_state.h"
 #include "infinirt/generated/table.h"
+#include "infinirt_ext.h"
 
 namespace infinirt {
+
+struct Compiled;
 
 enum class Support : uint8_t { Unsupported = 0, Emulated = 1, Native = 2 };
 
@@ -21,6 +24,8 @@ struct BackendExtensions {
   infinirtError_t (*GetHostAddress)(Backend&, const void* device_pointer, void** host) = nullptr;
   infinirtError_t (*SeedSchedule)(uint64_t seed) = nullptr;
   bool (*Drain)(Backend&, int64_t timeout_ns) = nullptr;  // false: work is left
+  // For infinirtXCompile; `out` is empty before. The architecture is that of the calling thread's device when it is null.
+  infinirtError_t (*Compile)(const infinirtXCompileInfo&, Compiled& out) = nullptr;
   bool (*OwnsPointer)(const void*) = nullptr;  // for backends whose allocations are not in the registry
 };
 

@@ -3,6 +3,7 @@
 
 #include <mutex>
 
+#include "backends/nvidia/compiler.h"
 #include "backends/nvidia/host_function.h"
 #include "backends/nvidia/real_library.h"
 #include "core/error.h"
@@ -48,8 +49,9 @@ void in_forked_child() {
   if (!library_is_loaded() || library().devices == 0) return;
   g_backend->table = unsupported_table();
   g_backend->refusal_code = infinirtErrorInitializationError;
-  g_backend->refusal = "the process was forked after CUDA had been started in its parent, and CUDA does not work in such a "
-                       "child; start the process with spawn or exec, or fork before the first use of a GPU";
+  g_backend->refusal =
+      "the process was forked after CUDA had been started in its parent, and CUDA does not work in such a "
+      "child; start the process with spawn or exec, or fork before the first use of a GPU";
 }
 
 bool owns_pointer(const void* pointer) {
@@ -70,6 +72,7 @@ Backend* make_backend() {
   backend->table = unsupported_table();
   backend->device_count = device_count;
   backend->extensions.LaunchHostFunc = launch_host_func;
+  backend->extensions.Compile = compile;
   backend->extensions.OwnsPointer = owns_pointer;
   g_backend = backend;
   pthread_atfork(nullptr, nullptr, in_forked_child);
