@@ -122,16 +122,14 @@ PyObject* graph_add_host(PyObject*, PyObject* const* args, Py_ssize_t count) {
 
 PyObject* graph_add_kernel(PyObject*, PyObject* args) {
   unsigned long long graph = 0, address = 0;
-  PyObject *dependencies = nullptr, *shape_tuple = nullptr, *values = nullptr;
-  const char* codes = nullptr;
-  Py_ssize_t code_count = 0;
-  if (!PyArg_ParseTuple(args, "KOKOy#O!", &graph, &dependencies, &address, &shape_tuple, &codes, &code_count,
-                        &PyTuple_Type, &values)) {
+  PyObject *dependencies = nullptr, *shape_tuple = nullptr, *layout = nullptr, *values = nullptr;
+  if (!PyArg_ParseTuple(args, "KOKOOO!", &graph, &dependencies, &address, &shape_tuple, &layout, &PyTuple_Type,
+                        &values)) {
     return nullptr;
   }
   LaunchShape shape{};
   KernelArguments arguments;
-  if (!read_shape(shape_tuple, &shape) || !arguments.pack(codes, code_count, values)) return nullptr;
+  if (!read_shape(shape_tuple, &shape) || !arguments.pack(layout, values)) return nullptr;
   infinirtKernelNodeParams params{};
   params.func = reinterpret_cast<void*>(address);
   params.gridDim = shape.grid;
@@ -141,7 +139,15 @@ PyObject* graph_add_kernel(PyObject*, PyObject* args) {
   const auto handle = reinterpret_cast<infinirtGraph_t>(graph);
   python::Ref made(
       add_node(dependencies, [&](const infinirtGraphNode_t* after, size_t number, infinirtGraphNode_t* node) {
-        return rt.GraphAddKernelNode(node, handle, after, number, &params);
+        if (auto error = rt.GraphAddKernelNode(node, handle, after, number, &params)) return error;
+        infinirtLaunchAttribute attributes[2] = {};
+        for (unsigned i = 0, found = shape.attributes(attributes); i < found; ++i) {
+          if (auto error = rt.GraphKernelNodeSetAttribute(*node, attributes[i].id, &attributes[i].val)) {
+            rt.GraphDestroyNode(*node);
+            return error;
+          }
+        }
+        return infinirtSuccess;
       }));
   if (!made) return nullptr;
   if (auto error = arguments.keep(handle)) return raise_error(error);
