@@ -169,9 +169,10 @@ bool KernelArguments::pack_pointer(PyObject* value, Py_ssize_t index) {
 }
 
 // NumPy's and ctypes' scalars and structures, and bytes: values that know how long they are.
+// Asked for without formats: types of extensions, as ml_dtypes.bfloat16, have none.
 bool KernelArguments::pack_bytes(PyObject* value, Py_ssize_t size, Py_ssize_t index) {
   Py_buffer view;
-  if (PyObject_GetBuffer(value, &view, PyBUF_FULL_RO) < 0) return false;
+  if (PyObject_GetBuffer(value, &view, PyBUF_STRIDED_RO) < 0) return false;
   bool done = false;
   if (view.ndim != 0 && !PyBytes_Check(value)) {
     PyErr_Format(PyExc_TypeError,
