@@ -185,6 +185,13 @@ def test_without_a_compiler() -> None:
     assert "pip install 'infinirt[cuda]'" in said
 
 
+@pytest.mark.parametrize("name", ["Compile", "CompiledGetInfo", "CompiledGetLoweredName", "CompiledDestroy"])
+def test_c_libraries_find_the_functions(name: str) -> None:
+    error, address = infinirt.runtime.infinirtXGetProcAddress(f"infinirtX{name}")
+    assert error == 0
+    assert address
+
+
 def test_compiling_touches_no_driver() -> None:
     said = run(
         """
