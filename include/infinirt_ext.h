@@ -146,6 +146,15 @@ INFINIRT_API infinirtError_t infinirtXCompiledGetLoweredName(const char** name, 
 
 INFINIRT_API infinirtError_t infinirtXCompiledDestroy(infinirtXCompiled_t compiled);
 
+/* ---- Whose a handle or an address is -------------------------------------------------------------------------------- */
+
+/* The device type and the number of the device that a stream belongs to; for the predefined streams 0, 1 and 2 the current
+ * ones. Unlike infinirtStreamGetDevice it may be asked while the stream captures. Either output may be null. */
+INFINIRT_API infinirtError_t infinirtXStreamGetDevice(infinirtStream_t stream, const char** type, int* device);
+
+/* The same for memory, whichever device type is current. InvalidValue for memory that no device type knows. */
+INFINIRT_API infinirtError_t infinirtXPointerGetDevice(const void* pointer, const char** type, int* device);
+
 /* ---- Host functions with an owner --------------------------------------------------------------------------------- */
 
 /* As infinirtLaunchHostFunc; `destroy` is called exactly once with `userData`, after `fn` or instead of it: when this call

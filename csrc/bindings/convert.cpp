@@ -17,18 +17,28 @@ PyTypeObject* ctypes_function_type() {
   return reinterpret_cast<PyTypeObject*>(type.get());  // the module keeps it
 }
 
-// An int for an object that is none; null without an exception if it cannot become one.
+// Whether an object that can be a float says the same number as the int that was made of it.
+bool is_whole(PyObject* object, PyObject* made) {
+  if (Py_TYPE(object)->tp_as_number->nb_float == nullptr) return true;
+  Ref exact(PyNumber_Float(object));
+  return exact && PyObject_RichCompareBool(exact.get(), made, Py_EQ) == 1;
+}
+
+// An int for an object that is none; null without an exception if it cannot become one. As with cuda.bindings 4096.0 will do
+// for 4096; 1.5, which it takes for 1, will not.
 Ref as_int(PyObject* object) {
   PyNumberMethods* number = Py_TYPE(object)->tp_as_number;
   if (number == nullptr || (number->nb_index == nullptr && number->nb_int == nullptr)) return Ref();
-  Ref made(number->nb_index != nullptr ? PyNumber_Index(object) : PyNumber_Long(object));
+  const bool has_index = number->nb_index != nullptr;
+  Ref made(has_index ? PyNumber_Index(object) : PyNumber_Long(object));
   if (!made && PyErr_ExceptionMatches(PyExc_TypeError)) PyErr_Clear();
+  if (made && !has_index && !is_whole(object, made.get())) return Ref();
   return made;
 }
 
 bool not_an_integer(PyObject* object, const char* what) {
   if (!PyErr_Occurred()) {
-    PyErr_Format(PyExc_TypeError, "%s: an integer is required, not %s", what, Py_TYPE(object)->tp_name);
+    PyErr_Format(PyExc_TypeError, "%s: an integer is required, not %.80R (%s)", what, object, Py_TYPE(object)->tp_name);
   }
   return false;
 }

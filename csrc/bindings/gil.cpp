@@ -14,7 +14,7 @@ void initialise_gil_policy() {
   introduce_interpreter();
   const char* blocking = std::getenv("INFINIRT_LAUNCH_BLOCKING");
   const char* schedule = std::getenv("INFINIRT_CPU_SCHEDULE");
-  const bool launches_block = blocking != nullptr && blocking[0] != '\0' && std::strcmp(blocking, "0") != 0;
+  const bool launches_block = blocking != nullptr && std::strcmp(blocking, "1") == 0;
   const bool asynchronous = schedule == nullptr || schedule[0] == '\0' || std::strcmp(schedule, "async") == 0;
   every_call_may_block = launches_block || !asynchronous;
 }

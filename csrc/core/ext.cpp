@@ -93,6 +93,39 @@ infinirtError_t get_host_address(void** host, const void* pointer) {
   return backend->extensions.GetHostAddress(*backend, pointer, host);
 }
 
+infinirtError_t stream_get_device(infinirtStream_t stream, const char** type, int* device) {
+  if (auto error = barred()) return error;
+  ThreadState& ts = thread_state();
+  const Backend* backend = route_stream(ts, stream);
+  if (!backend) return routing_failed(ts);
+  int ordinal = 0;
+  if (auto error = backend->extensions.StreamGetDevice ? backend->extensions.StreamGetDevice(stream, &ordinal)
+                                                       : backend->table.StreamGetDevice(stream, &ordinal))
+    return error;
+  if (type) *type = backend->name.c_str();
+  if (device) *device = ordinal;
+  return infinirtSuccess;
+}
+
+infinirtError_t pointer_get_device(const void* pointer, const char** type, int* device) {
+  if (auto error = barred()) return error;
+  Allocation found;
+  if (registry_find(pointer, &found)) {
+    if (type) *type = found.backend->name.c_str();
+    if (device) *device = found.device;
+    return infinirtSuccess;
+  }
+  const Backend* native = g_native_backend.load(std::memory_order_acquire);
+  struct infinirtPointerAttributes attributes = {};
+  if (!native || !native->extensions.OwnsPointer || !native->extensions.OwnsPointer(pointer) ||
+      native->table.PointerGetAttributes(&attributes, pointer) != infinirtSuccess) {
+    return fail(infinirtErrorInvalidValue, "pointer %p is memory that no device type knows", pointer);
+  }
+  if (type) *type = native->name.c_str();
+  if (device) *device = attributes.device;
+  return infinirtSuccess;
+}
+
 infinirtError_t seed_schedule(uint64_t seed) {
   if (auto error = barred()) return error;
   for (int i = 0; i < backend_count(); ++i) {
@@ -165,6 +198,14 @@ infinirtError_t infinirtXGetSupport(enum infinirtXSupport* support, const char* 
 infinirtError_t infinirtXLaunchHostFunc(infinirtStream_t stream, infinirtHostFn_t fn, void* userData,
                                         infinirtHostFn_t destroy) {
   return finish_error(__func__, launch_host_func(stream, fn, userData, destroy));
+}
+
+infinirtError_t infinirtXStreamGetDevice(infinirtStream_t stream, const char** type, int* device) {
+  return finish_error(__func__, stream_get_device(stream, type, device));
+}
+
+infinirtError_t infinirtXPointerGetDevice(const void* pointer, const char** type, int* device) {
+  return finish_error(__func__, pointer_get_device(pointer, type, device));
 }
 
 infinirtError_t infinirtXSetWaitHooks(void* (*begin)(void), void (*end)(void* state)) {

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/copy_geometry.h"
 #include "engine/engine.h"
 #include "engine/memory.h"
 #include "engine/stream.h"
@@ -65,62 +66,7 @@ infinirtError_t check_pitches(size_t dst_pitch, size_t src_pitch, size_t width, 
               dst_wrong ? dst_pitch : src_pitch, width);
 }
 
-struct Side3D {
-  void* start;
-  size_t offset;  // of the start behind the pointer
-  size_t pitch, slice;
-};
-
-// One side of a 3D copy, from array-or-pointer and position to an address.
-infinirtError_t linear_side(infinirtArray_t array, const struct infinirtPos& pos,
-                            const struct infinirtPitchedPtr& pointer, const struct infinirtExtent& extent,
-                            const char* name, Side3D* side) {
-  if (array && pointer.ptr) {
-    return fail(infinirtErrorInvalidValue, "%sArray and %sPtr are both set; set exactly one of them", name, name);
-  }
-  if (array) {
-    return fail(infinirtErrorNotSupported, "%sArray is set, but this runtime has no arrays; use %sPtr", name, name);
-  }
-  if (!pointer.ptr) return fail(infinirtErrorInvalidValue, "neither %sPtr.ptr nor %sArray is set", name, name);
-  size_t right, bottom, offset, rows, start;
-  if (__builtin_add_overflow(pos.x, extent.width, &right) || __builtin_add_overflow(pos.y, extent.height, &bottom) ||
-      __builtin_mul_overflow(pointer.pitch, pointer.ysize, &side->slice) ||
-      __builtin_mul_overflow(side->slice, pos.z, &offset) || __builtin_mul_overflow(pointer.pitch, pos.y, &rows) ||
-      __builtin_add_overflow(offset, rows, &offset) || __builtin_add_overflow(offset, pos.x, &offset) ||
-      __builtin_add_overflow(reinterpret_cast<uintptr_t>(pointer.ptr), offset, &start)) {
-    return fail(infinirtErrorInvalidValue, "%sPos (%zu, %zu, %zu) with a pitch of %zu is beyond the address space",
-                name, pos.x, pos.y, pos.z, pointer.pitch);
-  }
-  const infinirtError_t code = extent.depth > 1 ? infinirtErrorInvalidPitchValue : infinirtErrorInvalidValue;
-  if (right > pointer.pitch) {
-    return fail(code, "%sPtr.pitch %zu is smaller than %sPos.x + extent.width = %zu", name, pointer.pitch, name, right);
-  }
-  if (bottom > pointer.ysize) {
-    return fail(code, "%sPtr.ysize %zu is smaller than %sPos.y + extent.height = %zu", name, pointer.ysize, name,
-                bottom);
-  }
-  side->start = reinterpret_cast<void*>(start);
-  side->offset = offset;
-  side->pitch = pointer.pitch;
-  return infinirtSuccess;
-}
-
 bool is_empty(const struct infinirtExtent& e) { return e.width == 0 || e.height == 0 || e.depth == 0; }
-
-// Of infinirtMemcpy3DParms and infinirtMemcpy3DPeerParms: the fields they share.
-template <class Parms>
-infinirtError_t request_3d(const Parms& p, int kind, CopyRequest* request) {
-  Side3D dst{}, src{};
-  if (auto error = linear_side(p.dstArray, p.dstPos, p.dstPtr, p.extent, "dst", &dst)) return error;
-  if (auto error = linear_side(p.srcArray, p.srcPos, p.srcPtr, p.extent, "src", &src)) return error;
-  *request = planar(dst.start, dst.pitch, src.start, src.pitch, p.extent.width, p.extent.height, kind);
-  request->work.depth = p.extent.depth;
-  request->dst_offset = dst.offset;
-  request->src_offset = src.offset;
-  request->work.dst_slice = dst.slice;
-  request->work.src_slice = src.slice;
-  return infinirtSuccess;
-}
 
 infinirtError_t missing_parameters() { return fail(infinirtErrorInvalidValue, "p is null; it must describe the copy"); }
 

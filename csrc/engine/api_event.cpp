@@ -87,6 +87,7 @@ infinirtError_t EventQuery(infinirtEvent_t event) {
   if (auto error = check_device(*e.device)) return error;
   infinirtError_t error = infinirtSuccess;
   if (capture_uses_event(e, true, &error)) return error;
+  if ((error = check_capture_unsafe(thread_state()))) return error;
   if (e.shared) return shared_event_done(e) ? infinirtSuccess : infinirtErrorNotReady;
   const Point point = event_point(e);
   if (!point.reached()) return infinirtErrorNotReady;
@@ -99,6 +100,7 @@ infinirtError_t EventSynchronize(infinirtEvent_t event) {
   if (auto error = check_device(device)) return error;
   infinirtError_t error = infinirtSuccess;
   if (capture_uses_event(e, true, &error)) return error;
+  if ((error = check_capture_unsafe(thread_state()))) return error;
   if (e.shared) {
     shared_event_wait(e);
   } else {

@@ -144,7 +144,7 @@ infinirtError_t GraphDestroy(infinirtGraph_t graph) {
   if (g.owner)
     return fail(infinirtErrorInvalidValue, "graph belongs to a child graph node of another graph, and goes with it");
   if (g.captures)
-    return fail(infinirtErrorInvalidValue, "graph is being captured into; call infinirtStreamEndCapture first");
+    return fail(infinirtErrorIllegalState, "graph is being captured into; call infinirtStreamEndCapture first");
   destroy_graph(g);
   return infinirtSuccess;
 }

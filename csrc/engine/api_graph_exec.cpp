@@ -1,4 +1,5 @@
 // Table functions: executable graphs.
+#include "engine/capture.h"
 #include "engine/capture_state.h"
 #include "engine/graph_args.h"
 #include "engine/graph_exec.h"
@@ -38,6 +39,7 @@ infinirtError_t null_exec_out() {
 
 infinirtError_t instantiate(infinirtGraphExec_t* out, infinirtGraph_t handle, unsigned long long flags,
                             InstantiateReport* report, bool has_upload_stream) {
+  if (auto error = check_capture_unsafe(thread_state())) return error;
   if (!out) return null_exec_out();
   GRAPH_OR_RETURN(graph, handle);
   if (auto error = check_flags(flags, has_upload_stream)) return error;
@@ -60,21 +62,12 @@ infinirtError_t find_stream(const GraphExec& exec, infinirtStream_t handle, Stre
 infinirtError_t upload(const GraphExec& exec, infinirtStream_t handle) {
   const BackendScope scope(thread_state(), &exec.engine->backend);
   Stream* stream;
-  if (auto error = find_stream(exec, handle, &stream)) return error;
+  infinirtError_t error = find_stream(exec, handle, &stream);
+  if (error) return error;
+  if (stream->capture.load(std::memory_order_acquire) && capture_bars_stream(*stream, "uploading a graph", &error))
+    return error;
   Work nothing;
   return submit(*stream, nothing);
-}
-
-infinirtError_t capture_launch(GraphExec& exec, infinirtGraphExec_t handle, Stream& stream) {
-  infinirtError_t error = infinirtSuccess;
-  Graph* graph = graph_from_exec(exec, handle, &error);
-  if (!graph) {
-    return error == infinirtErrorNotSupported
-               ? capture_refused(
-                     stream, "an executable graph that allocates or frees memory cannot become part of another graph")
-               : error;
-  }
-  return capture_node(stream, make_child_body(*stream.device), graph);
 }
 
 // The new body is made for the device of the old one, as CUDA keeps a node's context.
@@ -153,8 +146,11 @@ infinirtError_t GraphLaunch(infinirtGraphExec_t graphExec, infinirtStream_t stre
   const BackendScope scope(thread_state(), &exec.engine->backend);
   Stream* s;
   if (auto error = find_stream(exec, stream, &s)) return error;
-  if (s->capture.load(std::memory_order_acquire)) return capture_launch(exec, graphExec, *s);
-  infinirtError_t error = launch_graph(exec, graphExec, *s);
+  infinirtError_t error = infinirtSuccess;
+  if (s->capture.load(std::memory_order_acquire) &&
+      capture_bars_stream(*s, "launching a graph, which becomes part of another only as a child graph node,", &error))
+    return error;
+  error = launch_graph(exec, graphExec, *s);
   if (error == infinirtSuccess && launch_blocking()) {
     wait_for(s->tail());
     error = take_async_error(*s->device);
@@ -163,6 +159,7 @@ infinirtError_t GraphLaunch(infinirtGraphExec_t graphExec, infinirtStream_t stre
 }
 
 infinirtError_t GraphExecDestroy(infinirtGraphExec_t graphExec) {
+  if (auto error = check_capture_unsafe(thread_state())) return error;
   EXEC_OR_RETURN(exec, graphExec);
   destroy_exec(exec, graphExec);
   return infinirtSuccess;

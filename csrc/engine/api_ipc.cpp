@@ -162,7 +162,6 @@ infinirtError_t IpcGetMemHandle(infinirtIpcMemHandle_t* handle, void* devPtr) {
     return fail(infinirtErrorNotSupported, "'%s' cannot share memory with other processes",
                 engine.backend.name.c_str());
   }
-  if (auto error = check_capture_unsafe(thread_state())) return error;
   SharedRange range;
   {
     const QuietDevice quiet(device);

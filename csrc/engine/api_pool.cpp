@@ -24,7 +24,7 @@ inline infinirtError_t check_stream(Stream& stream) {
       [[unlikely]] {
     return capture_bars_legacy(*stream.device);
   }
-  return infinirtSuccess;
+  return stream.capture.load(std::memory_order_relaxed) ? infinirtSuccess : check_capture_unsafe(thread_state());
 }
 
 infinirtError_t allocate(void** out, size_t size, MemPool* pool, Stream& stream) {
@@ -153,10 +153,13 @@ infinirtError_t FreeAsync(void* devPtr, infinirtStream_t hStream) {
   if (!devPtr) return infinirtSuccess;
   if (stream->capture.load(std::memory_order_acquire)) [[unlikely]]
     return capture_free(*stream, devPtr);
-  return pool_free(devPtr, *stream);
+  error = pool_free(devPtr, *stream);
+  if (error == infinirtSuccess) keep_legacy_order(*stream);
+  return error;
 }
 
 infinirtError_t MemPoolCreate(infinirtMemPool_t* memPool, const struct infinirtMemPoolProps* poolProps) {
+  if (auto error = check_capture_unsafe(thread_state())) return error;
   if (!memPool) return fail(infinirtErrorInvalidValue, "memPool is null; it must point at where the new pool goes");
   if (!poolProps) return fail(infinirtErrorInvalidValue, "poolProps is null; it must say where the pool's memory lies");
   Engine& engine = current_engine(thread_state());
@@ -170,6 +173,7 @@ infinirtError_t MemPoolCreate(infinirtMemPool_t* memPool, const struct infinirtM
 }
 
 infinirtError_t MemPoolDestroy(infinirtMemPool_t memPool) {
+  if (auto error = check_capture_unsafe(thread_state())) return error;
   RESOLVE_POOL(pool, memPool);
   if (&pool == pool.device->default_pool.load(std::memory_order_acquire)) {
     return fail(infinirtErrorInvalidValue, "memPool is the default pool of %s:%d, which cannot be destroyed",
@@ -180,12 +184,14 @@ infinirtError_t MemPoolDestroy(infinirtMemPool_t memPool) {
 }
 
 infinirtError_t MemPoolTrimTo(infinirtMemPool_t memPool, size_t minBytesToKeep) {
+  if (auto error = check_capture_unsafe(thread_state())) return error;
   RESOLVE_POOL(pool, memPool);
   pool.allocator.trim_to(minBytesToKeep);
   return infinirtSuccess;
 }
 
 infinirtError_t MemPoolSetAttribute(infinirtMemPool_t memPool, enum infinirtMemPoolAttr attr, void* value) {
+  if (auto error = check_capture_unsafe(thread_state())) return error;
   RESOLVE_POOL(pool, memPool);
   if (!value) return fail(infinirtErrorInvalidValue, "value is null; it must point at the attribute's new value");
   ReusePolicy policy;
@@ -215,6 +221,7 @@ infinirtError_t MemPoolSetAttribute(infinirtMemPool_t memPool, enum infinirtMemP
 }
 
 infinirtError_t MemPoolGetAttribute(infinirtMemPool_t memPool, enum infinirtMemPoolAttr attr, void* value) {
+  if (auto error = check_capture_unsafe(thread_state())) return error;
   RESOLVE_POOL(pool, memPool);
   if (!value) return fail(infinirtErrorInvalidValue, "value is null; it must point at where the value goes");
   ReusePolicy policy;
@@ -250,6 +257,7 @@ infinirtError_t MemPoolGetAttribute(infinirtMemPool_t memPool, enum infinirtMemP
 
 infinirtError_t MemPoolSetAccess(infinirtMemPool_t memPool, const struct infinirtMemAccessDesc* descList,
                                  size_t count) {
+  if (auto error = check_capture_unsafe(thread_state())) return error;
   RESOLVE_POOL(pool, memPool);
   if (count > 0 && !descList) return fail(infinirtErrorInvalidValue, "descList is null, and count is %zu", count);
   for (size_t i = 0; i < count; ++i) {
@@ -282,6 +290,7 @@ infinirtError_t MemPoolSetAccess(infinirtMemPool_t memPool, const struct infinir
 
 infinirtError_t MemPoolGetAccess(enum infinirtMemAccessFlags* flags, infinirtMemPool_t memPool,
                                  struct infinirtMemLocation* location) {
+  if (auto error = check_capture_unsafe(thread_state())) return error;
   RESOLVE_POOL(pool, memPool);
   if (!flags) return fail(infinirtErrorInvalidValue, "flags is null; it must point at where the access goes");
   if (!location) return fail(infinirtErrorInvalidValue, "location is null; it must say whose access is asked for");
@@ -312,7 +321,7 @@ infinirtError_t DeviceGetDefaultMemPool(infinirtMemPool_t* memPool, int device) 
 infinirtError_t DeviceGetMemPool(infinirtMemPool_t* memPool, int device) {
   if (!memPool) return fail(infinirtErrorInvalidValue, "memPool is null; it must point at where the pool goes");
   EngineDevice* found = device_at(current_engine(thread_state()), device, "device");
-  if (!found) return infinirtErrorInvalidDevice;
+  if (!found) return infinirtErrorInvalidValue;  // as measured; infinirtDeviceGetDefaultMemPool gives InvalidDevice
   MemPool* pool = current_pool(*found);
   if (!pool) return infinirtErrorMemoryAllocation;
   *memPool = pool->handle;
@@ -320,6 +329,7 @@ infinirtError_t DeviceGetMemPool(infinirtMemPool_t* memPool, int device) {
 }
 
 infinirtError_t DeviceSetMemPool(int device, infinirtMemPool_t memPool) {
+  if (auto error = check_capture_unsafe(thread_state())) return error;
   RESOLVE_POOL(pool, memPool);
   if (device != pool.device->ordinal) {
     return fail(infinirtErrorInvalidValue, "memPool has memory of %s:%d and cannot be the pool of device %d",

@@ -42,7 +42,14 @@ infinirtError_t check_host_look(Stream& stream, const char* what) {
   if (stream.role == StreamRole::Legacy && stream.device->blocking_captures.load(std::memory_order_relaxed) > 0) {
     return capture_bars_legacy(*stream.device);
   }
-  return infinirtSuccess;
+  return check_capture_unsafe(thread_state());
+}
+
+// These look harmless, but a GPU was measured to refuse them on a capturing stream, and to invalidate the capture.
+infinirtError_t check_look(Stream& stream, const char* what) {
+  infinirtError_t error = infinirtSuccess;
+  if (stream.capture.load(std::memory_order_acquire)) capture_bars_stream(stream, what, &error);
+  return error;
 }
 
 infinirtError_t launch_host(infinirtStream_t handle, infinirtHostFn_t fn, void* data, infinirtHostFn_t destroy) {
@@ -121,6 +128,7 @@ infinirtError_t StreamWaitEvent(infinirtStream_t stream, infinirtEvent_t event, 
     return fail(infinirtErrorInvalidResourceHandle,
                 "event was pending when the process forked and is lost in the child; record it again");
   stream_wait_point(s, point);
+  keep_legacy_order(s);
   return infinirtSuccess;
 }
 
@@ -145,6 +153,7 @@ infinirtError_t LaunchHostFunc(infinirtStream_t stream, infinirtHostFn_t fn, voi
 
 infinirtError_t StreamGetFlags(infinirtStream_t hStream, unsigned int* flags) {
   RESOLVE_STREAM(s, hStream);
+  if (auto error = check_look(s, "asking for its flags")) return error;
   if (!flags) return fail(infinirtErrorInvalidValue, "flags is null");
   *flags = s.flags;
   return infinirtSuccess;
@@ -159,6 +168,7 @@ infinirtError_t StreamGetPriority(infinirtStream_t hStream, int* priority) {
 
 infinirtError_t StreamGetId(infinirtStream_t hStream, unsigned long long* streamId) {
   RESOLVE_STREAM(s, hStream);
+  if (auto error = check_look(s, "asking for its id")) return error;
   if (!streamId) return fail(infinirtErrorInvalidValue, "streamId is null");
   *streamId = s.id;
   return infinirtSuccess;
@@ -166,6 +176,7 @@ infinirtError_t StreamGetId(infinirtStream_t hStream, unsigned long long* stream
 
 infinirtError_t StreamGetDevice(infinirtStream_t hStream, int* device) {
   RESOLVE_STREAM(s, hStream);
+  if (auto error = check_look(s, "asking for its device")) return error;
   if (!device) return fail(infinirtErrorInvalidValue, "device is null");
   *device = s.device->ordinal;
   return infinirtSuccess;
@@ -246,6 +257,12 @@ infinirtError_t StreamCopyAttributes(infinirtStream_t dst, infinirtStream_t src)
 }
 
 }  // namespace engine_api
+
+infinirtError_t engine_stream_get_device(infinirtStream_t stream, int* device) {
+  RESOLVE_STREAM(s, stream);
+  *device = s.device->ordinal;
+  return infinirtSuccess;
+}
 
 // infinirtXLaunchHostFunc for streams of engine-run backends.
 infinirtError_t engine_launch_host_func(infinirtStream_t stream, infinirtHostFn_t fn, void* data,

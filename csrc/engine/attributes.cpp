@@ -273,9 +273,18 @@ bool from_properties(const struct infinirtDeviceProp& p, enum infinirtDeviceAttr
 }  // namespace
 
 bool Engine::attribute(int device, enum infinirtDeviceAttr attribute, int* value) {
-  struct infinirtDeviceProp p;
-  properties(device, &p);
-  return from_properties(p, attribute, value);
+  std::atomic<const struct infinirtDeviceProp*>& described = devices[static_cast<size_t>(device)]->described;
+  const struct infinirtDeviceProp* known = described.load(std::memory_order_acquire);
+  if (!known) [[unlikely]] {
+    auto* made = new infinirtDeviceProp{};
+    properties(device, made);
+    if (described.compare_exchange_strong(known, made)) {
+      known = made;
+    } else {
+      delete made;  // another thread was faster
+    }
+  }
+  return from_properties(*known, attribute, value);
 }
 
 infinirtError_t Engine::set_memory_limit(int, size_t) {

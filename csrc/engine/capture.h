@@ -1,6 +1,8 @@
 // Stream capture: what the rest of the engine needs to know of it.
 #pragma once
 
+#include <atomic>
+
 #include "engine/engine.h"
 #include "engine/work.h"
 
@@ -16,7 +18,8 @@ infinirtError_t capture_work(Stream& stream, Work& work);
 // (`flags`: the External flags make event nodes.) Both are cheap when nothing captures.
 bool capture_event_record(Event& event, Stream& stream, unsigned flags, infinirtError_t* result);
 bool capture_wait_event(Stream& stream, Event& event, unsigned flags, infinirtError_t* result);
-// Query, synchronise, elapsed time of an event whose latest record is a captured one: 907 (invalidating where CUDA does).
+// Query, synchronise, elapsed time of an event whose latest record is a captured one: 907 (invalidating where CUDA does), or 1
+// when that capture has ended.
 bool capture_uses_event(Event& event, bool invalidates, infinirtError_t* result);
 // Query or synchronise of a capturing stream: 900, and the capture is invalidated.
 bool capture_bars_stream(Stream& stream, const char* what, infinirtError_t* result);
@@ -25,7 +28,11 @@ infinirtError_t capture_bars_legacy(EngineDevice& device);
 
 // Calls that are unsafe during capture (infinirtMalloc and other implicitly synchronising calls). Fails with 900 and
 // invalidates the captures concerned, by the modes' rules; success when nothing is in the way. Cheap when no capture exists.
-infinirtError_t check_capture_unsafe(ThreadState& ts);
+extern std::atomic<int> g_active_captures;  // 0 lets every check through at the cost of one load
+[[gnu::cold]] infinirtError_t check_capture_unsafe_slowly(ThreadState& ts);
+inline infinirtError_t check_capture_unsafe(ThreadState& ts) {
+  return g_active_captures.load(std::memory_order_relaxed) == 0 ? infinirtSuccess : check_capture_unsafe_slowly(ts);
+}
 // Device-wide synchronisation: also barred in relaxed mode while any stream of the device captures.
 infinirtError_t check_capture_device_sync(ThreadState& ts, EngineDevice& device);
 

@@ -42,6 +42,10 @@ struct EngineDevice {
   std::atomic<bool> pools_freed{false};  // something was freed since the pools were last trimmed
   void* graph_memory = nullptr;     // graph-owned allocations (graph_memory.cpp)
 
+  // What attributes are read from (attributes.cpp). Made on first use, never changed or freed: of what a device is, only its
+  // memory varies, and that is no attribute.
+  std::atomic<const struct infinirtDeviceProp*> described{nullptr};
+
   // Capture (capture.cpp): how many blocking streams of this device are capturing. While > 0 the legacy stream is barred.
   std::atomic<int> blocking_captures{0};
 };
@@ -154,7 +158,8 @@ void execute_work(EngineDevice& device, Work& work);
 // Waits until all streams of the engine are done, at most so long; false when work is left.
 bool drain_engine(Engine& engine, int64_t timeout_ns);
 
-// infinirtXLaunchHostFunc for streams of engine-run backends (api_stream.cpp).
+// infinirtXStreamGetDevice and infinirtXLaunchHostFunc for streams of engine-run backends (api_stream.cpp).
+infinirtError_t engine_stream_get_device(infinirtStream_t stream, int* device);
 infinirtError_t engine_launch_host_func(infinirtStream_t stream, infinirtHostFn_t fn, void* data,
                                         infinirtHostFn_t destroy);
 

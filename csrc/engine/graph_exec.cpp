@@ -275,49 +275,4 @@ infinirtError_t launch_graph(GraphExec& exec, infinirtGraphExec_t handle, Stream
   return infinirtSuccess;
 }
 
-namespace {
-
-Graph* rebuild(Engine& engine, const ExecLevel& level, const ExecProgram& program, infinirtError_t* error) {
-  Graph* graph = create_graph(engine);
-  *error = infinirtErrorMemoryAllocation;
-  if (!graph) return nullptr;
-  for (const ExecLevel::Entry& entry : level.entries) {
-    Graph* child = entry.child ? rebuild(engine, *entry.child, program, error) : nullptr;
-    NodeBodyPtr body = program.bodies[entry.index];
-    if (!program.enabled[entry.index]) body = make_empty_body(*body->device);
-    GraphNode* node = entry.child && !child ? nullptr : add_node(*graph, {}, std::move(body), child);
-    if (!node) {
-      if (child) destroy_graph(*child);
-      destroy_graph(*graph);
-      return nullptr;
-    }
-  }
-  for (size_t i = 0; i < level.entries.size(); ++i) {
-    for (uint32_t dependency : level.entries[i].dependencies) add_edge(*graph->nodes[dependency], *graph->nodes[i]);
-  }
-  *error = infinirtSuccess;
-  return graph;
-}
-
-}  // namespace
-
-Graph* graph_from_exec(GraphExec& exec, infinirtGraphExec_t handle, infinirtError_t* error) {
-  GraphRun* snapshot = take_run(exec, handle);
-  if (!snapshot) {
-    *error = dead_exec(handle);
-    return nullptr;
-  }
-  Graph* graph = nullptr;
-  const auto& bodies = snapshot->program->bodies;
-  if (std::any_of(bodies.begin(), bodies.end(), [](const NodeBodyPtr& body) { return body->allocation != nullptr; })) {
-    *error = fail(infinirtErrorNotSupported,
-                  "graphExec allocates or frees memory; it cannot become part of a captured graph");
-  } else {
-    graph = rebuild(*exec.engine, exec.shape->top, *snapshot->program, error);
-    if (graph) graph->user_objects = snapshot->program->user_objects;
-  }
-  give_back_run(*snapshot);
-  return graph;
-}
-
 }  // namespace infinirt

@@ -120,10 +120,6 @@ void destroy_exec(GraphExec& exec, infinirtGraphExec_t handle);
 
 infinirtError_t launch_graph(GraphExec& exec, infinirtGraphExec_t handle, Stream& stream);
 
-// The graph that the executable graph stands for now, child graphs included; null with *error set, NotSupported when
-// it allocates or frees memory.
-Graph* graph_from_exec(GraphExec& exec, infinirtGraphExec_t handle, infinirtError_t* error);
-
 // The number of the node that `node` became; false with a message when it is not of the graph that was instantiated.
 bool exec_node(const ExecShape& shape, const GraphNode& node, uint32_t* index);
 

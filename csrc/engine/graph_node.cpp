@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/copy_geometry.h"
 #include "engine/event.h"
 #include "engine/graph.h"
 #include "engine/kernel.h"
@@ -16,35 +17,6 @@ NodeBodyPtr new_body(enum infinirtGraphNodeType type, EngineDevice& device) {
   body->type = type;
   body->device = &device;
   return body;
-}
-
-// From a pitched pointer and a position to the first byte, its row pitch and slice pitch.
-infinirtError_t locate(infinirtArray_t array, const infinirtPos& pos, const infinirtPitchedPtr& pointer,
-                       const infinirtExtent& extent, const char* side, const void** start, size_t* pitch,
-                       size_t* slice) {
-  if (array)
-    return fail(infinirtErrorNotSupported, "%sArray is set, but this runtime has no arrays; use %sPtr", side, side);
-  if (!pointer.ptr) return fail(infinirtErrorInvalidValue, "%sPtr.ptr is null", side);
-  size_t right, bottom, offset, rows;
-  if (__builtin_add_overflow(pos.x, extent.width, &right) || __builtin_add_overflow(pos.y, extent.height, &bottom) ||
-      __builtin_mul_overflow(pointer.pitch, pointer.ysize, slice) || __builtin_mul_overflow(*slice, pos.z, &offset) ||
-      __builtin_mul_overflow(pointer.pitch, pos.y, &rows) || __builtin_add_overflow(offset, rows, &offset) ||
-      __builtin_add_overflow(offset, pos.x, &offset) ||
-      __builtin_add_overflow(reinterpret_cast<uintptr_t>(pointer.ptr), offset, &offset)) {
-    return fail(infinirtErrorInvalidValue, "%sPos and %sPtr reach beyond the address space", side, side);
-  }
-  const bool has_rows = extent.height > 1 || extent.depth > 1;
-  if (has_rows && right > pointer.pitch) {
-    return fail(infinirtErrorInvalidValue, "%sPtr.pitch %zu is smaller than %sPos.x + extent.width = %zu", side,
-                pointer.pitch, side, right);
-  }
-  if (extent.depth > 1 && bottom > pointer.ysize) {
-    return fail(infinirtErrorInvalidValue, "%sPtr.ysize %zu is smaller than %sPos.y + extent.height = %zu", side,
-                pointer.ysize, side, bottom);
-  }
-  *start = reinterpret_cast<const void*>(offset);
-  *pitch = pointer.pitch;
-  return infinirtSuccess;
 }
 
 // Checks what can be known and completes the work.
@@ -63,21 +35,7 @@ infinirtError_t make_copy_3d(const Engine& engine, const infinirtMemcpy3DParms& 
                 extent.height, extent.depth);
   }
   CopyRequest request;
-  request.work = {};
-  request.kind = params.kind;
-  const void* dst = nullptr;
-  if (auto error = locate(params.dstArray, params.dstPos, params.dstPtr, extent, "dst", &dst, &request.work.dst_pitch,
-                          &request.work.dst_slice)) {
-    return error;
-  }
-  if (auto error = locate(params.srcArray, params.srcPos, params.srcPtr, extent, "src", &request.work.src,
-                          &request.work.src_pitch, &request.work.src_slice)) {
-    return error;
-  }
-  request.work.dst = const_cast<void*>(dst);
-  request.work.width = extent.width;
-  request.work.height = extent.height;
-  request.work.depth = extent.depth;
+  if (auto error = request_3d(params, raw_value(params.kind), &request)) return error;
   return finish_copy(engine, request, work);
 }
 
@@ -237,6 +195,10 @@ NodeBodyPtr make_kernel_body(EngineDevice& device, const infinirtKernelNodeParam
 }
 
 NodeBodyPtr make_event_body(enum infinirtGraphNodeType type, infinirtEvent_t handle, infinirtError_t* error) {
+  if (!handle) {
+    *error = fail(infinirtErrorInvalidValue, "event is null");
+    return nullptr;
+  }
   Event* event = resolve_event(handle, "event");
   if (!event) {
     *error = infinirtErrorInvalidResourceHandle;

@@ -33,6 +33,11 @@ const char* cannot_replace(const NodeBody& old, const NodeBody& fresh, infinirtG
       break;
     case infinirtGraphNodeTypeMemset:
       if (old.work.fill.device != fresh.work.fill.device) return "its memory lies elsewhere (host or another device)";
+      if (old.work.fill.height != 1 || fresh.work.fill.height != 1) {
+        const FillWork &before = old.work.fill, &after = fresh.work.fill;
+        if (before.width != after.width || before.height != after.height || before.element_size != after.element_size)
+          return "only sets of one row can change their size";
+      }
       break;
     case infinirtGraphNodeTypeMemAlloc:
     case infinirtGraphNodeTypeMemFree:
@@ -141,6 +146,16 @@ void collect_user_objects(const Graph& graph, UserObjectSet& objects) {
   }
 }
 
+bool can_be_disabled(enum infinirtGraphNodeType type) {
+  return type == infinirtGraphNodeTypeKernel || type == infinirtGraphNodeTypeMemcpy ||
+         type == infinirtGraphNodeTypeMemset;
+}
+
+infinirtError_t cannot_be_disabled(enum infinirtGraphNodeType type) {
+  return fail(infinirtErrorInvalidValue, "hNode is a %s node; only kernel, memcpy and memset nodes can be switched off",
+              node_type_name(type));
+}
+
 }  // namespace
 
 infinirtError_t set_exec_body(GraphExec& exec, infinirtGraphExec_t handle, const GraphNode& node, NodeBodyPtr body) {
@@ -186,11 +201,7 @@ infinirtError_t set_exec_enabled(GraphExec& exec, infinirtGraphExec_t handle, co
   if (!editor.alive()) return dead_exec(handle);
   if (!exec_node(*exec.shape, node, &index)) return infinirtErrorInvalidValue;
   const auto type = exec.program->bodies[index]->type;
-  if (type != infinirtGraphNodeTypeKernel && type != infinirtGraphNodeTypeMemcpy &&
-      type != infinirtGraphNodeTypeMemset) {
-    return fail(infinirtErrorInvalidValue,
-                "hNode is a %s node; only kernel, memcpy and memset nodes can be switched off", node_type_name(type));
-  }
+  if (!can_be_disabled(type)) return cannot_be_disabled(type);
   editor.program().enabled[index] = enabled;
   return infinirtSuccess;
 }
@@ -200,6 +211,7 @@ infinirtError_t get_exec_enabled(GraphExec& exec, infinirtGraphExec_t handle, co
   uint32_t index;
   if (!editor.alive()) return dead_exec(handle);
   if (!exec_node(*exec.shape, node, &index)) return infinirtErrorInvalidValue;
+  if (!can_be_disabled(exec.program->bodies[index]->type)) return cannot_be_disabled(exec.program->bodies[index]->type);
   *enabled = exec.program->enabled[index];
   return infinirtSuccess;
 }

@@ -65,6 +65,7 @@ void reset_pool(MemPool& pool, EngineDevice& device, const struct infinirtMemPoo
     pool.allocator.set_policy(policy, true);
   }
   pool.allocator.set_release_threshold(0);
+  // Upwards, as the real runtime does it (there to 32 MiB): a pool that may not hold one segment would be of no use.
   const size_t rounded = (properties.maxSize + kSegmentUnit - 1) / kSegmentUnit * kSegmentUnit;
   pool.allocator.set_limit(rounded);
   pool.allocator.reset_used_high();

@@ -46,8 +46,13 @@ infinirtError_t out_of_memory(const MemPool& pool, size_t size) {
   device.engine->memory_info(device.ordinal, &device_free, &device_total);
   const AllocatorStats stats = pool.allocator.stats();
   const size_t limit = pool.allocator.limit();
-  char limit_text[64] = "";
-  if (limit) std::snprintf(limit_text, sizeof limit_text, ", at most %zu (maxSize)", limit);
+  char limit_text[128] = "";
+  if (limit == pool.properties.maxSize && limit) {
+    std::snprintf(limit_text, sizeof limit_text, ", at most %zu (maxSize)", limit);
+  } else if (limit) {
+    std::snprintf(limit_text, sizeof limit_text, ", at most %zu (maxSize %zu, rounded up to segments of 2 MiB)", limit,
+                  pool.properties.maxSize);
+  }
   return fail(
       infinirtErrorMemoryAllocation,
       "out of memory: size %zu cannot be had on %s:%d, which has %zu of %zu bytes free; the pool holds %zu bytes%s, "

@@ -74,10 +74,13 @@ Pool& pool() {
 
 thread_local Worker* t_worker = nullptr;
 
-int read_worker_limit() {
-  if (const char* text = std::getenv("INFINIRT_CPU_THREADS")) {
-    const int n = std::atoi(text);
-    if (n >= 1) return n < kMaxThreads ? n : kMaxThreads;
+int read_worker_limit(std::string& problem) {
+  const char* text = std::getenv("INFINIRT_CPU_THREADS");
+  if (text && *text) {
+    char* end = nullptr;
+    const long n = std::strtol(text, &end, 10);
+    if (*end == 0 && n >= 1) return n < kMaxThreads ? static_cast<int>(n) : kMaxThreads;
+    problem = std::string("INFINIRT_CPU_THREADS=") + text + " is not a number of threads, 1 or more";
   }
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0) {
@@ -229,8 +232,10 @@ const ScheduleConfig& schedule_config(std::string* problem) {
   return config;
 }
 
-int worker_limit() {
-  static const int limit = read_worker_limit();
+int worker_limit(std::string* problem) {
+  static auto* text = new std::string;
+  static const int limit = read_worker_limit(*text);
+  if (problem) *problem = *text;
   return limit;
 }
 

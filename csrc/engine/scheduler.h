@@ -61,8 +61,9 @@ class UserCodeScope {
 // returns when all is done. Inside random and inline schedules it runs here, in order.
 void parallel_for(int64_t count, int64_t grain, void (*body)(int64_t begin, int64_t end, void* context), void* context);
 
-// Number of threads that parallel work is spread over (INFINIRT_CPU_THREADS, else the cores this process may use).
-int worker_limit();
+// Number of threads that parallel work is spread over (INFINIRT_CPU_THREADS, else the cores this process may use). `problem`
+// says what was wrong with the setting, if anything.
+int worker_limit(std::string* problem = nullptr);
 
 // Whether the calling thread is one of the scheduler's workers.
 bool on_worker_thread();

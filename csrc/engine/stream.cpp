@@ -7,6 +7,7 @@
 #include <mutex>
 #include <utility>
 
+#include "core/log.h"
 #include "core/object_pool.h"
 #include "core/wait_hooks.h"
 #include "engine/capture.h"
@@ -194,7 +195,10 @@ Stream* per_thread_stream(ThreadState& ts) {
 bool launch_blocking() {
   static const bool blocking = [] {
     const char* value = std::getenv("INFINIRT_LAUNCH_BLOCKING");
-    return value && std::strcmp(value, "1") == 0;
+    if (!value || !*value || std::strcmp(value, "0") == 0) return false;
+    if (std::strcmp(value, "1") == 0) return true;
+    report_setting("INFINIRT_LAUNCH_BLOCKING", value, "0 or 1; launches do not block");
+    return false;
   }();
   return blocking;
 }
@@ -215,6 +219,8 @@ bool Stream::run(int budget) {
       }
       mutex.unlock();
     }
+    // Looked at only now: a stream whose last operation is done is idle at once, not after another turn of nothing.
+    if (budget-- <= 0) return true;
     Work& work = batch->work;
     if (work.type == WorkType::Wait) {
       if (work.wait.timeline->park(this, work.wait.value)) return false;  // wake() brings us back
@@ -230,7 +236,6 @@ bool Stream::run(int budget) {
       execute_work(*device, work);
     }
     finish_head(*this);
-    if (--budget <= 0) return true;
   }
 }
 
@@ -337,6 +342,17 @@ void stream_wait_point(Stream& stream, const Point& point) {
     }
   }
   if (start) schedule(&stream);
+}
+
+void keep_legacy_order(Stream& stream) {
+  if (stream.role != StreamRole::Legacy) return;
+  {
+    EngineDevice& device = *stream.device;
+    std::lock_guard guard(device.mutex);
+    const auto pending = [](const Stream* other) { return other->blocking && !other->idle(); };
+    if (std::none_of(device.streams.begin(), device.streams.end(), pending)) return;
+  }
+  enqueue(stream, Work());
 }
 
 bool ordered_after(Stream& stream, const Point& point) {

@@ -92,6 +92,10 @@ bool try_run_inline(Stream& stream, Body&& body);
 // Makes later work of `stream` wait for the point. Cheap when it is reached or known already.
 void stream_wait_point(Stream& stream, const Point& point);
 
+// For calls that are operations of their stream but leave no work in it (frees, waits for what is over): on the legacy stream
+// they, too, come between what blocking streams have been given so far and what they are given later. Does nothing for others.
+void keep_legacy_order(Stream& stream);
+
 // Whether later work of the stream is ordered after the point, by what the stream has waited for (or reached already).
 bool ordered_after(Stream& stream, const Point& point);
 

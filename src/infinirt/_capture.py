@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 
 from . import _core
+from ._arguments import expect, integer
 from .graph import Graph, GraphCompleteOptions, GraphExec
 from .stream import Stream
 
@@ -17,12 +18,13 @@ if TYPE_CHECKING:
 __all__ = ["Capture", "GraphBuilder", "capture"]
 
 _MODES = {"global": 0, "thread_local": 1, "relaxed": 2}
+_MOST_BRANCHES = 1024  # each is a stream of its own; a larger number is a mistake
 
 
 def _mode(name: str | None) -> int:
     try:
         return _MODES["relaxed" if name is None else name]
-    except KeyError:
+    except (KeyError, TypeError):
         raise ValueError(f"capture mode {name!r}: one of {', '.join(_MODES)} was expected") from None
 
 
@@ -95,6 +97,7 @@ class GraphBuilder:
     __slots__ = ("_building", "_closed", "_graph", "_origin", "stream")
 
     def __init__(self, stream: Stream, _origin: GraphBuilder | None = None) -> None:
+        expect(stream, Stream, "stream")
         self.stream = stream
         self._origin = _origin
         self._building = _origin is not None
@@ -148,9 +151,8 @@ class GraphBuilder:
         return self.graph.instantiate(options)
 
     def split(self, count: int) -> tuple[GraphBuilder, ...]:
-        """Forks the work into `count` branches that run side by side; this builder is the first."""
-        if count < 2:
-            raise ValueError(f"a split makes at least 2 branches, not {count}")
+        """Forks the work into `count` (2 to 1024) branches that run side by side; this builder is the first."""
+        count = integer(count, "count", 2, _MOST_BRANCHES)
         if not self._building:
             raise RuntimeError("only a builder that is building can be split; begin_building() first")
         fork = self.stream.record()
@@ -166,6 +168,8 @@ class GraphBuilder:
         """Ends branches: work goes on in the one that is not made by split(), or in the first, after all of them."""
         if len(graph_builders) < 2:
             raise ValueError("join() takes at least two builders")
+        for builder in graph_builders:
+            expect(builder, GraphBuilder, "each argument of join()")
         if not all(builder._building for builder in graph_builders):
             raise RuntimeError("only builders that are building can be joined")
         main = next((builder for builder in graph_builders if builder._origin is None), graph_builders[0])
@@ -182,8 +186,9 @@ class GraphBuilder:
 
     def embed(self, child: GraphBuilder | Graph) -> None:
         """Runs a whole other graph at this point."""
+        expect(child, (GraphBuilder, Graph), "child")
         inner = child.graph if isinstance(child, GraphBuilder) else child
-        inner.instantiate().launch(self.stream)
+        _core.embed_graph(self.stream, inner.handle)
 
     def to_dot(self, *, verbose: bool = False) -> str:
         """The built graph in Graphviz' language."""

@@ -49,7 +49,8 @@ class Buffer(_core.BufferBase):
         """A Buffer around memory that exists already.
 
         With `mr` the Buffer frees it, by `mr.deallocate(ptr, size, stream=...)`; otherwise somebody else does, and
-        `owner`, if given, is kept alive meanwhile. Both at once make no sense.
+        `owner`, if given, is kept alive meanwhile. Both at once make no sense. Plain host memory without either can be
+        copied from and to, but not filled: an address that nobody answers for may be no memory at all.
 
         >>> import ctypes, infinirt
         >>> data = ctypes.create_string_buffer(b"hello")
@@ -94,6 +95,14 @@ class Buffer(_core.BufferBase):
             "strides": None,
             "stream": None if stream is None or stream.is_closed else int(stream),
         }
+
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> object:
+        """What NumPy asks for where the host cannot reach the memory, to be told so; otherwise it reads in place, as bytes."""
+        view = memoryview(self)  # raises, and says what to do instead
+        import numpy
+
+        array = numpy.asarray(view, dtype=dtype)  # type: ignore[call-overload]
+        return array.copy() if copy and numpy.may_share_memory(array, view) else array
 
     def _dlpack_copy(self, device_type: int, device_id: int) -> Buffer:
         """A copy on the device that a DLPack consumer asked for; its work is done."""

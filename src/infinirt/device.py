@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 from . import _core
+from ._arguments import expect, integer
 from ._device_attributes import FLAGS, NUMBERS
 from .event import Event, EventOptions
 from .stream import Stream, StreamOptions
@@ -141,9 +142,13 @@ class Device(_core.DeviceBase):
         if obj is not None:
             if options is not None or nonblocking is not None or priority is not None:
                 raise ValueError("obj is a stream already; options make sense for a new one only")
+            if not hasattr(obj, "__cuda_stream__"):
+                given = type(obj).__name__
+                raise TypeError(f"obj must be StreamOptions or offer __cuda_stream__, which {given} does not")
             _, handle = obj.__cuda_stream__()
             return Stream.from_handle(handle, self, obj)
         base = options if options is not None else StreamOptions()
+        expect(base, StreamOptions, "options")
         chosen = StreamOptions(
             base.nonblocking if nonblocking is None else nonblocking,
             base.priority if priority is None else priority,
@@ -165,6 +170,7 @@ class Device(_core.DeviceBase):
         True
         """
         base = options if options is not None else EventOptions()
+        expect(base, EventOptions, "options")
         chosen = EventOptions(
             base.timing_enabled if timing_enabled is None else timing_enabled,
             base.blocking_sync if blocking_sync is None else blocking_sync,
@@ -205,7 +211,7 @@ class Device(_core.DeviceBase):
 
     def set_memory_limit(self, limit: int) -> None:
         """Makes allocations beyond `limit` bytes fail as out of memory; 0 takes the limit away. For tests, on the CPU."""
-        _core.set_memory_limit(self, limit)
+        _core.set_memory_limit(self, integer(limit, "limit"))
 
     def can_access_peer(self, peer: Device | int) -> bool:
         """Whether work of this device can reach memory of `peer` directly."""

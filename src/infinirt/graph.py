@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from . import _core
+from ._arguments import expect, integer
 from ._options import Options
 from .buffer import Buffer
 from .device import Device
+from .event import Event
+from .launch import Kernel, LaunchConfig
 from .stream import Stream
 
 TYPE_CHECKING = False  # as type checkers know it; importing `typing` would cost more than this package
@@ -13,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from ._capture import GraphBuilder
-    from .event import Event
-    from .launch import Kernel, LaunchConfig
 
 __all__ = ["Graph", "GraphCompleteOptions", "GraphExec", "GraphNode"]
 
@@ -119,7 +120,14 @@ class Graph(_core.GraphBase):
                 _core.graph_keep(self.handle, kept)
 
     def _after(self, dependencies: Iterable[GraphNode]) -> list[int]:
-        return [node.handle for node in dependencies]
+        try:
+            nodes = list(dependencies)
+        except TypeError:
+            given = type(dependencies).__name__
+            raise TypeError(f"dependencies must be a list of GraphNode objects, not {given}") from None
+        for node in nodes:
+            expect(node, GraphNode, "each of the dependencies")
+        return [node.handle for node in nodes]
 
     def add_empty(self, dependencies: Iterable[GraphNode] = ()) -> GraphNode:
         """A node that does nothing, to join or fork others."""
@@ -135,7 +143,7 @@ class Graph(_core.GraphBase):
         """Copies `size` bytes, by default the whole source."""
         count = _count(size, src, dst)
         node = _core.graph_add_copy(
-            self.handle, self._after(dependencies), _address(dst), _address(src), count
+            self.handle, self._after(dependencies), _address(dst, "dst"), _address(src, "src"), count
         )
         self._keep(dst, src)
         return GraphNode(self, node)
@@ -151,6 +159,7 @@ class Graph(_core.GraphBase):
     ) -> GraphNode:
         """Fills `size` bytes, by default all, with a number of `element_size` (1, 2 or 4) bytes."""
         count = _count(size, dst)
+        value, element_size = integer(value, "value"), integer(element_size, "element_size")
         if element_size not in (1, 2, 4) or count % element_size:
             raise ValueError(f"element_size {element_size} must be 1, 2 or 4 and divide the {count} bytes")
         if not 0 <= value < 1 << 8 * element_size:
@@ -158,7 +167,7 @@ class Graph(_core.GraphBase):
         node = _core.graph_add_fill(
             self.handle,
             self._after(dependencies),
-            _address(dst),
+            _address(dst, "dst"),
             value,
             element_size,
             count // element_size,
@@ -180,6 +189,8 @@ class Graph(_core.GraphBase):
         self, config: LaunchConfig, kernel: Kernel, *args: object, dependencies: Iterable[GraphNode] = ()
     ) -> GraphNode:
         """Launches a kernel; arguments as for `launch()`."""
+        expect(config, LaunchConfig, "config")
+        expect(kernel, Kernel, "kernel")
         node = _core.graph_add_kernel(
             self.handle, self._after(dependencies), kernel.handle, config._shape(), kernel._layout, args
         )
@@ -188,18 +199,21 @@ class Graph(_core.GraphBase):
 
     def add_child(self, child: Graph, dependencies: Iterable[GraphNode] = ()) -> GraphNode:
         """Runs a copy of another graph as one node."""
+        expect(child, Graph, "child", "of a GraphBuilder give its .graph")
         node = _core.graph_add_child(self.handle, self._after(dependencies), child.handle)
         self._keep(child)
         return GraphNode(self, node)
 
     def add_record(self, event: Event, dependencies: Iterable[GraphNode] = ()) -> GraphNode:
         """Records an event at each launch."""
+        expect(event, Event, "event")
         node = _core.graph_add_event_record(self.handle, self._after(dependencies), event.handle)
         self._keep(event)
         return GraphNode(self, node)
 
     def add_wait(self, event: Event, dependencies: Iterable[GraphNode] = ()) -> GraphNode:
         """Waits for an event at each launch."""
+        expect(event, Event, "event")
         node = _core.graph_add_event_wait(self.handle, self._after(dependencies), event.handle)
         self._keep(event)
         return GraphNode(self, node)
@@ -208,13 +222,14 @@ class Graph(_core.GraphBase):
         self, size: int, *, device: Device | str | int | None = None, dependencies: Iterable[GraphNode] = ()
     ) -> tuple[GraphNode, Buffer]:
         """Memory of the graph's own, at one address for its life, between this node and the one that frees it."""
-        place = Device(device)
+        place, size = Device(device), integer(size, "size")
         node, ptr = _core.graph_add_alloc(self.handle, self._after(dependencies), place, size)
         return GraphNode(self, node), Buffer.from_handle(ptr, size, owner=self, device=place)
 
     def add_free(self, memory: Buffer | int, dependencies: Iterable[GraphNode] = ()) -> GraphNode:
         """Frees memory that `add_allocate()` gave."""
-        return GraphNode(self, _core.graph_add_free(self.handle, self._after(dependencies), _address(memory)))
+        ptr = _address(memory, "memory")
+        return GraphNode(self, _core.graph_add_free(self.handle, self._after(dependencies), ptr))
 
     def nodes(self) -> list[GraphNode]:
         """All nodes."""
@@ -234,6 +249,7 @@ class Graph(_core.GraphBase):
     def instantiate(self, options: GraphCompleteOptions | None = None) -> GraphExec:
         """An executable graph of what is described now; later changes do not reach it."""
         chosen = options if options is not None else GraphCompleteOptions()
+        expect(chosen, GraphCompleteOptions, "options")
         made = GraphExec._adopt(_core.graph_instantiate(self.handle, chosen._flags()))
         if chosen.upload_stream is not None:
             made.upload(chosen.upload_stream)
@@ -263,8 +279,12 @@ class Graph(_core.GraphBase):
         )
 
 
-def _address(memory: Buffer | int) -> int:
-    return memory.ptr if isinstance(memory, Buffer) else memory
+def _address(memory: Buffer | int, name: str) -> int:
+    if isinstance(memory, Buffer):
+        return memory.ptr
+    if not hasattr(memory, "__index__"):
+        raise TypeError(f"{name} must be a Buffer or an address as int, not {type(memory).__name__}")
+    return integer(memory, name)
 
 
 def _count(size: int | None, *buffers: Buffer | int) -> int:
@@ -274,6 +294,7 @@ def _count(size: int | None, *buffers: Buffer | int) -> int:
         if not sizes:
             raise ValueError("size is needed when memory is given by address")
         size = sizes[0]
+    size = integer(size, "size")
     if any(size > available for available in sizes):
         raise ValueError(f"{size} bytes are more than the smallest buffer has, {min(sizes)}")
     return size
@@ -306,6 +327,10 @@ class GraphExec(_core.GraphExecBase):
         >>> bytes(buffer)
         b'\\x02'
         """
+        if not isinstance(source, Graph):
+            from ._capture import GraphBuilder
+
+            expect(source, (Graph, GraphBuilder), "source")
         graph = source if isinstance(source, Graph) else source.graph
         _core.graph_exec_update(self.handle, graph.handle)
         self._let_go(graph)
@@ -328,10 +353,12 @@ class GraphExec(_core.GraphExecBase):
 
     def set_enabled(self, node: GraphNode, enabled: bool) -> None:
         """Leaves a node of the original graph out of launches from now on, or puts it back."""
+        expect(node, GraphNode, "node")
         _core.graph_node_set_enabled(self.handle, node.handle, int(enabled))
 
     def is_enabled(self, node: GraphNode) -> bool:
         """Whether launches run the node."""
+        expect(node, GraphNode, "node")
         return bool(_core.graph_node_get_enabled(self.handle, node.handle))
 
     def __enter__(self) -> GraphExec:

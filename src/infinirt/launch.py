@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 from . import _core
+from ._arguments import expect, integer
 from ._options import Options
 
 TYPE_CHECKING = False  # as type checkers know it; importing `typing` would cost more than this package
@@ -60,7 +61,8 @@ def _code(parameter: object) -> str:
 
 
 def _three(given: Dimensions, what: str) -> tuple[int, int, int]:
-    values = (given,) if isinstance(given, int) else tuple(given)
+    values = tuple(given) if isinstance(given, (tuple, list)) else (given,)
+    values = tuple(integer(value, what, least=-(1 << 63)) for value in values)
     if not 1 <= len(values) <= 3 or any(value < 1 for value in values):
         raise ValueError(f"{what} {given!r}: one to three numbers from 1 on were expected")
     x, y, z = (*values, 1, 1)[:3]
@@ -97,11 +99,9 @@ class LaunchConfig(Options):
             grid=_three(grid, "grid"),
             cluster=None if cluster is None else _three(cluster, "cluster"),
             block=_three(block, "block"),
-            shmem_size=shmem_size or 0,
+            shmem_size=0 if shmem_size is None else integer(shmem_size, "shmem_size", most=(1 << 31) - 1),
             is_cooperative=is_cooperative,
         )
-        if self.shmem_size < 0:
-            raise ValueError(f"shmem_size {shmem_size} is negative")
         per_cluster = self.cluster or (1, 1, 1)
         blocks = tuple(count * size for count, size in zip(self.grid, per_cluster, strict=True))
         self._set(
@@ -213,4 +213,9 @@ def launch(stream: Stream | IsStreamType | None, config: LaunchConfig, kernel: K
     `__cuda_array_interface__`. NumPy's and ctypes' scalars and structures are passed as they are. A plain int, float, complex or
     bool is converted to the type, or else to the size, of the parameter: `2` is no float, write `2.0`.
     """
-    _core.launch_kernel(stream, kernel.handle, config._shape(), kernel._layout, args)
+    try:
+        _core.launch_kernel(stream, kernel.handle, config._shape(), kernel._layout, args)
+    except AttributeError:  # looked into only then: a launch is too short for checks that nearly always pass
+        expect(config, LaunchConfig, "config")
+        expect(kernel, Kernel, "kernel")
+        raise

@@ -90,7 +90,8 @@ class MemoryPoolOptions(Options):
     """How a pool is created.
 
     `release_threshold`: unused memory that the pool keeps, in bytes, when the device is synchronised with; everything by
-    default. `max_size`: the most it may hold; 0: as much as the device has.
+    default. `max_size`: the most it may hold; 0: as much as the device has. Devices give memory to pools in large pieces and
+    round `max_size` up to them: to 2 MiB on the CPU, 32 MiB on an NVIDIA H200. `LimitingResource` counts single bytes.
 
     >>> import infinirt
     >>> infinirt.MemoryPoolOptions(release_threshold=0)
@@ -208,6 +209,9 @@ class MemoryPool(_core.PoolBase, MemoryResource):
 
     def close(self) -> None:
         """Gives the pool up; memory allocated from it lives on. A device that allocated from it goes back to its default pool.
+
+        The default pool itself cannot be closed: trying to is an InvalidValueError. To close a pool that another object
+        created (`current()` may give one) does nothing.
 
         >>> import infinirt
         >>> device = infinirt.Device("cpu")

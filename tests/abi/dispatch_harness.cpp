@@ -70,7 +70,8 @@ void fill(BackendTable& table) {
 }  // namespace
 
 const Backend* current_backend(ThreadState&) { return routing_works ? &backends[0] : nullptr; }
-const Backend* route_foreign(ThreadState&) { return &backends[1]; }
+std::atomic<const Backend*> g_native_backend{&backends[1]};
+const Backend* route_unknown_pointer(ThreadState&, const void*) { return &backends[0]; }
 const Backend* backend_of_slot(const HandleSlot& slot) { return &backends[slot.backend]; }
 infinirtError_t unsupported_call(FunctionId) { return infinirtErrorNotSupported; }
 infinirtError_t enter_slow(ThreadState&, FunctionId function) {

@@ -50,5 +50,25 @@ def test_a_thousand_programs_equal_the_sequential_model(name: str) -> None:
     assert "1000 programs equal the model" in run("equal", 1000, SETTINGS[name])
 
 
+def test_planted_races_show_in_many_schedules_and_complete_programs_in_none() -> None:
+    counts = {}
+    for line in subprocess.run(
+        [sys.executable, str(MAIN.with_name("planted_races_main.py")), "100"],
+        env={**os.environ, "INFINIRT_DEVICE": "cpu", **SETTINGS["random"]},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=True,
+    ).stdout.splitlines():
+        program, exposed, exposed_when_complete = line.split()
+        counts[program] = int(exposed)
+        assert int(exposed_when_complete) == 0, line
+    assert len(counts) == 6
+    # Delays and overtaking show most mistakes; the one that only haste shows must not be forgotten over them.
+    haste = counts.pop("late_input")
+    assert min(counts.values()) >= 40, counts
+    assert haste >= 20
+
+
 def test_a_missing_synchronisation_is_exposed_and_the_seed_repeats_it() -> None:
     assert "exposed by schedule seed" in run("planted", 100, SETTINGS["random"])

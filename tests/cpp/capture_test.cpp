@@ -67,7 +67,7 @@ TEST(events_draw_other_streams_in_and_join_them) {
   CHECK_EQ(ids[0], ids[1]);
   CHECK(graphs[0] == graphs[1]);
   CHECK_EQ(count, 1u);
-  CHECK_EQ(infinirtGraphDestroy(graphs[0]), infinirtErrorInvalidValue);
+  CHECK_EQ(infinirtGraphDestroy(graphs[0]), infinirtErrorIllegalState);
   write_page(forked, diary, 1);
   write_page(origin, diary, 2);
   OK(infinirtEventRecord(join, forked));
@@ -93,7 +93,7 @@ TEST(events_draw_other_streams_in_and_join_them) {
 TEST(other_streams_work_on_while_one_captures) {
   infinirtStream_t capturing = make_stream(), other = make_stream();
   Diary diary(2);
-  OK(infinirtStreamBeginCapture(capturing, infinirtStreamCaptureModeGlobal));
+  OK(infinirtStreamBeginCapture(capturing, infinirtStreamCaptureModeRelaxed));
   write_page(capturing, diary, 0);
   write_page(other, diary, 1);
   OK(infinirtStreamSynchronize(other));
@@ -161,23 +161,21 @@ TEST(capture_into_a_graph_and_by_dependencies) {
   OK(infinirtStreamDestroy(stream));
 }
 
-TEST(launching_in_a_capture_adds_a_child_graph) {
-  Diary diary(3);
+// As measured on a real device: a graph becomes part of another as a child graph node only.
+TEST(launching_and_uploading_a_graph_break_a_capture) {
+  Diary diary(1);
   infinirtGraph_t inner = make_graph();
-  auto node = add_host(inner, diary, 1);
+  add_host(inner, diary, 0);
   infinirtGraphExec_t exec = instantiate(inner);
-  infinirtHostNodeParams changed = diary.node(2);
-  OK(infinirtGraphExecHostNodeSetParams(exec, node, &changed));
   infinirtStream_t stream = make_stream();
-  OK(infinirtStreamBeginCapture(stream, infinirtStreamCaptureModeGlobal));
-  write_page(stream, diary, 0);
-  OK(infinirtGraphLaunch(exec, stream));
-  infinirtGraph_t graph = end_capture(stream);
+  for (auto call : {infinirtGraphLaunch, infinirtGraphUpload}) {
+    OK(infinirtStreamBeginCapture(stream, infinirtStreamCaptureModeRelaxed));
+    CHECK_EQ(call(exec, stream), infinirtErrorStreamCaptureUnsupported);
+    end_capture(stream, infinirtErrorStreamCaptureInvalidated);
+  }
+  CHECK(diary.take().empty());
   OK(infinirtGraphExecDestroy(exec));
   OK(infinirtGraphDestroy(inner));
-  run_once(graph);
-  CHECK(diary.take() == (std::vector<int>{0, 2}));
-  OK(infinirtGraphDestroy(graph));
   OK(infinirtStreamDestroy(stream));
 }
 

@@ -176,16 +176,31 @@ TEST(bad_planes_and_volumes) {
   good.kind = infinirtMemcpyHostToDevice;
   OK(infinirtMemcpy3D(&good));
   FAILS(infinirtMemcpy3D(nullptr), infinirtErrorInvalidValue);
+  infinirtGraph_t graph = nullptr;
+  OK(infinirtGraphCreate(&graph, 0));
   auto with = [&](auto change) {
     struct infinirtMemcpy3DParms p = good;
     change(p);
     const infinirtError_t error = infinirtMemcpy3D(&p);
+    infinirtGetLastError();
+    // A node of a graph is described by the same struct, and rejects what the call rejects.
+    infinirtGraphNode_t node = nullptr;
+    const bool nothing = p.extent.depth == 0;  // only a call may copy nothing
+    CHECK_EQ(infinirtGraphAddMemcpyNode(&node, graph, nullptr, 0, &p), nothing ? infinirtErrorInvalidValue : error);
     infinirtGetLastError();
     return error;
   };
   CHECK_EQ(with([](auto& p) { p.extent.height = 5; }), infinirtErrorInvalidPitchValue);
   CHECK_EQ(with([](auto& p) { p.extent = {64, 5, 1}; }), infinirtErrorInvalidValue);
   CHECK_EQ(with([](auto& p) { p.extent = {65, 1, 1}; }), infinirtErrorInvalidValue);
+  CHECK_EQ(with([](auto& p) { p.extent = {65, 2, 1}; }), infinirtErrorInvalidPitchValue);
+  CHECK_EQ(with([](auto& p) { p.extent = {65, 1, 2}; }), infinirtErrorInvalidPitchValue);
+  CHECK_EQ(with([](auto& p) { p.srcPos.x = 1; }), infinirtErrorInvalidValue);
+  CHECK_EQ(with([](auto& p) { p.srcPos.y = 1; }), infinirtErrorInvalidValue);
+  CHECK_EQ(with([](auto& p) { p.extent = {64, 1, 1}, p.srcPtr.pitch = p.srcPtr.ysize = 0; }), infinirtSuccess);
+  CHECK_EQ(with([](auto& p) { p.extent = {64, 2, 1}, p.srcPtr.ysize = 0; }), infinirtSuccess);
+  CHECK_EQ(with([](auto& p) { p.extent = {64, 2, 1}, p.srcPtr.pitch = 0; }), infinirtErrorInvalidPitchValue);
+  CHECK_EQ(with([](auto& p) { p.extent = {64, 1, 2}, p.srcPtr.ysize = 0; }), infinirtErrorInvalidPitchValue);
   CHECK_EQ(with([](auto& p) { p.extent.depth = 1, p.srcPos.x = 1; }), infinirtErrorInvalidValue);
   CHECK_EQ(with([](auto& p) { p.extent.depth = 1, p.srcPos.y = SIZE_MAX; }), infinirtErrorInvalidValue);
   CHECK_EQ(with([](auto& p) { p.extent.depth = 1, p.dstPos.z = 16; }), infinirtErrorInvalidValue);
@@ -199,6 +214,7 @@ TEST(bad_planes_and_volumes) {
   FAILS(infinirtMemset3D(good.dstPtr, 0, {64, 5, 2}), infinirtErrorInvalidValue);
   OK(infinirtMemset3D(good.dstPtr, 0, {65, 1, 1}));
   FAILS(infinirtMemset3D(good.dstPtr, 0, {64, 4, 17}), infinirtErrorInvalidValue);
+  OK(infinirtGraphDestroy(graph));
 }
 
 TEST(batches) {

@@ -1,4 +1,5 @@
 // Several devices: which one is current, and what may cross from one to another.
+#include <string>
 #include <thread>
 
 #include "child.h"
@@ -101,5 +102,32 @@ CHILD(one_fails) {
   CHECK_EQ(infinirtDeviceSynchronize(), infinirtErrorIllegalAddress);
 }
 TEST(a_failed_device_does_not_fail_another) { CHECK_EQ(child::run("one_fails", {"INFINIRT_CPU_DEVICES=2"}), 0); }
+
+CHILD(whose) {
+  OK(infinirtSetDevice(1));
+  infinirtStream_t stream = make_blocking_stream();
+  void* memory = nullptr;
+  OK(infinirtMalloc(&memory, 64));
+  OK(infinirtSetDevice(0));
+  const char* type = nullptr;
+  int device = -1;
+  OK(infinirtXStreamGetDevice(stream, &type, &device));
+  CHECK(std::string(type) == "cpu" && device == 1);
+  OK(infinirtXStreamGetDevice(nullptr, nullptr, &device));
+  CHECK_EQ(device, 0);
+  // Where infinirtStreamGetDevice would break the capture.
+  OK(infinirtStreamBeginCapture(stream, infinirtStreamCaptureModeRelaxed));
+  OK(infinirtXStreamGetDevice(stream, &type, &device));
+  CHECK_EQ(device, 1);
+  infinirtGraph_t graph = nullptr;
+  OK(infinirtStreamEndCapture(stream, &graph));
+  OK(infinirtGraphDestroy(graph));
+  OK(infinirtXPointerGetDevice(static_cast<char*>(memory) + 8, &type, &device));
+  CHECK(std::string(type) == "cpu" && device == 1);
+  FAILS(infinirtXPointerGetDevice(&device, &type, nullptr), infinirtErrorInvalidValue);
+}
+TEST(handles_and_addresses_say_whose_they_are) {
+  CHECK_EQ(child::run("whose", {"INFINIRT_CPU_DEVICES=2", "INFINIRT_DEVICE=cpu"}), 0);
+}
 
 CHILD_MAIN()

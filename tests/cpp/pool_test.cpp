@@ -300,7 +300,7 @@ TEST(the_current_pool_can_be_set_and_falls_back_to_the_default) {
   OK(infinirtFreeAsync(block, stream));
   CHECK_EQ(infinirtDeviceSetMemPool(0, pool), infinirtErrorInvalidValue);
   CHECK_EQ(infinirtDeviceSetMemPool(9, default_pool()), infinirtErrorInvalidValue);
-  CHECK_EQ(infinirtDeviceGetMemPool(&current, 9), infinirtErrorInvalidDevice);
+  CHECK_EQ(infinirtDeviceGetMemPool(&current, 9), infinirtErrorInvalidValue);
   OK(infinirtStreamSynchronize(stream));
   OK(infinirtStreamDestroy(stream));
 }

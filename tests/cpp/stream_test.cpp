@@ -82,6 +82,41 @@ TEST(the_legacy_stream_waits_for_blocking_streams_and_they_for_it) {
   for (auto stream : {blocking, exempt, other}) OK(infinirtStreamDestroy(stream));
 }
 
+// As measured on a GPU: what is an operation of the legacy stream, however small, orders the blocking streams around it.
+TEST(small_operations_of_the_legacy_stream_order_blocking_streams_too) {
+  infinirtStream_t busy = make_stream(infinirtStreamDefault), later = make_stream(infinirtStreamDefault);
+  infinirtEvent_t over = make_event(infinirtEventDisableTiming), event = make_event(infinirtEventDisableTiming);
+  OK(infinirtEventRecord(over, later));
+  OK(infinirtStreamSynchronize(later));
+  const auto order = [&](auto operation) {
+    void* memory = nullptr;
+    OK(infinirtMallocAsync(&memory, 64, busy));
+    OK(infinirtStreamSynchronize(busy));
+    Gate gate;
+    std::atomic<int> ran{0};
+    OK(gate.hold(busy));
+    gate.wait_until_entered();
+    operation(memory);
+    OK(infinirtLaunchHostFunc(later, increment, &ran));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    const bool waits = ran.load() == 0;
+    gate.open();
+    OK(infinirtDeviceSynchronize());
+    CHECK_EQ(ran.load(), 1);
+    return waits;
+  };
+  CHECK(!order([](void*) {}));
+  CHECK(order([](void* memory) { OK(infinirtFreeAsync(memory, nullptr)); }));
+  CHECK(order([&](void*) { OK(infinirtEventRecord(event, nullptr)); }));
+  CHECK(order([&](void*) { OK(infinirtStreamWaitEvent(nullptr, over, 0)); }));
+  CHECK(!order([&](void*) {
+    void* more = nullptr;
+    OK(infinirtMallocAsync(&more, 64, nullptr));
+  }));
+  for (auto each : {over, event}) OK(infinirtEventDestroy(each));
+  for (auto each : {busy, later}) OK(infinirtStreamDestroy(each));
+}
+
 TEST(the_legacy_stream_is_not_done_while_a_blocking_stream_is_busy) {
   infinirtStream_t blocking = make_blocking_stream(), exempt = make_stream();
   Gate gate, exempt_gate;

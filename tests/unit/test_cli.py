@@ -85,12 +85,39 @@ def default_device(**environment: str) -> str:
         ("INFINIRT_CPU_MEMORY", "isolatd"),
         ("INFINIRT_CPU_MEMORY_LIMIT", "lots"),
         ("INFINIRT_CPU_DEVICES", "many"),
+        ("INFINIRT_CPU_THREADS", "two"),
+        ("INFINIRT_CPU_THREADS", "4x"),
+        ("INFINIRT_CPU_THREADS", "0"),
+        ("INFINIRT_CPU_THREADS", "-3"),
     ],
 )
 def test_misspelt_settings_are_errors_that_name_them(name: str, value: str) -> None:
     said = default_device(**{name: value})
     assert "Error" in said
     assert f"{name}={value}" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [("INFINIRT_LOG", "errors", "error or api"), ("INFINIRT_LAUNCH_BLOCKING", "yes", "0 or 1")],
+)
+def test_misspelt_settings_of_no_device_are_reported_once(name: str, value: str, expected: str) -> None:
+    program = "import infinirt; b = infinirt.Device().allocate(1 << 20); b.fill(1); b.fill(2); infinirt.Device().sync()"
+
+    def said(setting: str) -> list[str]:
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env={**os.environ, "INFINIRT_DEVICE": "cpu", name: setting},
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stderr.splitlines()
+
+    (line,) = said(value)
+    assert f"setting: {name}={value} is not known; it may be {expected}" in line
+    assert said("") == []
 
 
 def test_the_default_device_has_a_number() -> None:

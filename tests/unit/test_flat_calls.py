@@ -7,8 +7,9 @@ import gc
 import sys
 import threading
 import time
+import timeit
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -395,3 +396,35 @@ def test_an_allocation_at_the_limit_lets_python_functions_run() -> None:
     """It usually keeps the interpreter lock, but here it waits for a free behind a Python function."""
     done = python(AT_THE_LIMIT)
     assert done.stdout == "['ran']\n", done.stdout
+
+
+def test_an_attribute_costs_a_call_and_not_a_description_of_the_device() -> None:
+    def nanoseconds(call: Callable[[], object]) -> float:
+        return min(timeit.repeat(call, number=200, repeat=25)) / 200 * 1e9
+
+    attribute = rt.infinirtDeviceAttr.infinirtDevAttrWarpSize
+    assert nanoseconds(lambda: rt.infinirtDeviceGetAttribute(attribute, 0)) < 20 * nanoseconds(
+        rt.infinirtGetDevice
+    )
+
+
+def test_attributes_equal_the_properties() -> None:
+    properties = ok(rt.infinirtGetDeviceProperties(0))
+    names = rt.infinirtDeviceAttr
+    for attribute, value in (
+        (names.infinirtDevAttrClockRate, properties.clockRate),
+        (names.infinirtDevAttrL2CacheSize, properties.l2CacheSize),
+        (names.infinirtDevAttrMultiProcessorCount, properties.multiProcessorCount),
+        (names.infinirtDevAttrPciBusId, properties.pciBusID),
+    ):
+        assert ok(rt.infinirtDeviceGetAttribute(attribute, 0)) == value
+
+
+def test_the_memory_among_the_properties_follows_the_limit() -> None:
+    before = ok(rt.infinirtGetDeviceProperties(0)).totalGlobalMem
+    ok(rt.infinirtXSetMemoryLimit(0, 1 << 30))
+    try:
+        assert ok(rt.infinirtGetDeviceProperties(0)).totalGlobalMem == 1 << 30
+    finally:
+        ok(rt.infinirtXSetMemoryLimit(0, 0))
+    assert ok(rt.infinirtGetDeviceProperties(0)).totalGlobalMem == before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,23 @@ def test_numbers(zero: object) -> None:
 def test_not_numbers(wrong: object) -> None:
     with pytest.raises(TypeError, match="device"):
         rt.infinirtSetDevice(wrong)
+
+
+@pytest.mark.parametrize(
+    "fraction", [1.5, -0.25, np.float32(0.5), np.float64(0.5), Fraction(1, 2), np.array([0.5])]
+)
+def test_fractions(fraction: object) -> None:
+    for function, parameter in ((rt.infinirtMalloc, "size"), (rt.infinirtSetDevice, "device")):
+        with pytest.raises(TypeError, match=f"{parameter}: an integer is required"):
+            function(fraction)
+    with pytest.raises(TypeError, match="an integer is required"):
+        rt.infinirtStreamQuery(fraction)
+
+
+@pytest.mark.parametrize("odd", [float("nan"), float("inf")])
+def test_floats_that_are_no_numbers(odd: float) -> None:
+    with pytest.raises((TypeError, ValueError, OverflowError)):
+        rt.infinirtMalloc(odd)
 
 
 @pytest.mark.parametrize("wide", [2**31, -(2**31) - 1, 2**63, 2**200])

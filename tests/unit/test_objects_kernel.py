@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import time
 import weakref
 
 import numpy as np
@@ -170,6 +171,20 @@ def test_a_failing_kernel_is_reported_at_the_next_synchronisation(device: infini
     stream = device.create_stream()
     kernel = infinirt.Kernel.from_address(address(fail), [], "fail", owner=fail)
     infinirt.launch(stream, infinirt.LaunchConfig(grid=1), kernel)
-    with pytest.raises(infinirt.InvalidValueError):
+    with pytest.raises(infinirt.InvalidValueError, match=r"^infinirtStreamSynchronize: "):
         stream.sync()
+    stream.sync()
+
+
+@pytest.mark.parametrize("by", ["Stream", "Event"])
+def test_a_failure_that_lies_back_is_reported_by_the_call_that_was_made(
+    device: infinirt.Device, by: str
+) -> None:
+    stream = device.create_stream()
+    kernel = infinirt.Kernel.from_address(address(fail), [], "fail", owner=fail)
+    infinirt.launch(stream, infinirt.LaunchConfig(grid=1), kernel)
+    event = stream.record()
+    time.sleep(0.1)  # so that there is nothing left to wait for
+    with pytest.raises(infinirt.InvalidValueError, match=rf"^infinirt{by}Synchronize: "):
+        (stream if by == "Stream" else event).sync()
     stream.sync()

@@ -164,10 +164,23 @@ def test_closing_a_pool_spares_its_memory(device: infinirt.Device) -> None:
     del buffer
 
 
-def test_the_current_pool_is_not_ours_to_close(device: infinirt.Device) -> None:
+def test_the_default_pool_cannot_be_closed(device: infinirt.Device) -> None:
     pool = infinirt.MemoryPool.current(device)
-    pool.close()
+    with pytest.raises(infinirt.InvalidValueError, match=r"default pool of .* cannot be destroyed"):
+        pool.close()
+    assert not pool.is_closed
     assert pool.allocate(8).size == 8
+
+
+def test_somebody_elses_pool_is_left_alone(device: infinirt.Device) -> None:
+    with device:
+        mine = infinirt.MemoryPool(device)
+        mine.set_current()
+        theirs = infinirt.MemoryPool.current(device)
+        assert theirs.handle == mine.handle
+        theirs.close()
+        assert mine.allocate(8).size == 8
+        mine.close()
 
 
 def test_set_current(device: infinirt.Device) -> None:
@@ -188,8 +201,22 @@ def test_set_current(device: infinirt.Device) -> None:
 
 def test_pool_maximum(device: infinirt.Device) -> None:
     pool = infinirt.MemoryPool(device, infinirt.MemoryPoolOptions(max_size=1 << 22))
-    with pytest.raises(infinirt.OutOfMemoryError):
+    with pytest.raises(infinirt.OutOfMemoryError, match=r"at most 4194304 \(maxSize\)"):
         pool.allocate(1 << 24)
+
+
+def test_a_maximum_is_rounded_up_to_whole_segments_and_the_message_says_so(device: infinirt.Device) -> None:
+    pool = infinirt.MemoryPool(device, infinirt.MemoryPoolOptions(max_size=1 << 20))
+    held = [pool.allocate(1 << 20), pool.allocate(1 << 20)]
+    with pytest.raises(infinirt.OutOfMemoryError, match=r"at most 2097152 \(maxSize 1048576, rounded up"):
+        held.append(pool.allocate(1 << 20))
+    assert pool.attributes.reserved_mem_high == 2 << 20
+
+
+@pytest.mark.parametrize("wrong", [-1, 1 << 64])
+def test_pool_sizes_that_are_none(device: infinirt.Device, wrong: int) -> None:
+    with pytest.raises(ValueError, match="max_size must be between 0"):
+        infinirt.MemoryPool(device, infinirt.MemoryPoolOptions(max_size=wrong))
 
 
 def test_limiting(device: infinirt.Device) -> None:

@@ -36,6 +36,7 @@ CpuEngine::CpuEngine(std::vector<int> ordinals, std::string problem)
   if (problem.empty()) problem = memory_options_from_environment().problem;
   if (problem.empty()) problem = memory_.problem();
   if (problem.empty()) schedule_config(&problem);
+  if (problem.empty()) worker_limit(&problem);
   if (!problem.empty()) ordinals_.clear();
   backend.problem = problem;
   backend.is_accelerator = false;

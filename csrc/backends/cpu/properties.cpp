@@ -39,10 +39,12 @@ int last_level_cache() {
 
 // Sixteen bytes that are the same in every process on this machine, and differ between machines, types and devices.
 void make_uuid(const char* type, int ordinal, infinirtUUID_t* uuid) {
-  std::string seed;
-  std::getline(std::ifstream("/etc/machine-id"), seed);
-  if (seed.empty()) seed = read_model();
-  seed += std::string("/") + type + "/" + std::to_string(ordinal);
+  static const std::string machine = [] {
+    std::string id;
+    std::getline(std::ifstream("/etc/machine-id"), id);
+    return id.empty() ? read_model() : id;
+  }();
+  const std::string seed = machine + "/" + type + "/" + std::to_string(ordinal);
   uint64_t halves[2] = {0xcbf29ce484222325ull, 0x9ae16a3b2f90404full};  // FNV-1a with two starting values
   for (uint64_t& half : halves) {
     for (const char c : seed) half = (half ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
@@ -61,8 +63,10 @@ void describe_device(const char* type, int ordinal, size_t total_memory, struct 
   make_uuid(type, ordinal, &p->uuid);
 
   p->totalGlobalMem = total_memory;
-  p->l2CacheSize = last_level_cache();
-  p->clockRate = static_cast<int>(read_number("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq"));  // kHz
+  static const int cache = last_level_cache();
+  p->l2CacheSize = cache;
+  static const long clock = read_number("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq");  // kHz
+  p->clockRate = static_cast<int>(clock);
   if (p->clockRate == 0) p->clockRate = 1000000;
   p->memoryClockRate = 1600000;  // kHz, and a bus of two 64-bit channels: no interface tells
   p->memoryBusWidth = 128;

@@ -97,12 +97,15 @@ infinirtError_t sticky_failure(FunctionId function, infinirtError_t error, infin
     if (!of_stream) calls = suspects(nullptr);
     d.sticky_report = std::string(kFunctionNames[static_cast<size_t>(function)]) + " reported it first";
     if (!calls.empty())
-      d.sticky_report += std::string("; last enqueued") + (of_stream ? " on that stream" : "") + ", newest first: " + calls;
+      d.sticky_report +=
+          std::string("; last enqueued") + (of_stream ? " on that stream" : "") + ", newest first: " + calls;
     return fail(error,
                 "%s: earlier work of this process on the device failed%s%s. The device cannot be used any more by this "
                 "process; INFINIRT_LAUNCH_BLOCKING=1 finds the call",
-                error_text(error), calls.empty() ? "" : of_stream ? "; last enqueued on this stream, newest first: "
-                                                                   : "; last enqueued, newest first: ",
+                error_text(error),
+                calls.empty() ? ""
+                : of_stream   ? "; last enqueued on this stream, newest first: "
+                              : "; last enqueued, newest first: ",
                 calls.c_str());
   }
   return fail(error, "%s: the device failed earlier and cannot be used any more by this process (%s)",

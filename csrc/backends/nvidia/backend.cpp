@@ -54,6 +54,14 @@ void in_forked_child() {
       "child; start the process with spawn or exec, or fork before the first use of a GPU";
 }
 
+// While a stream captures, asking for its device would break the capture; it is then taken for the current one.
+infinirtError_t stream_get_device(infinirtStream_t stream, int* device) {
+  enum infinirtStreamCaptureStatus status = infinirtStreamCaptureStatusNone;
+  const bool idle = real.StreamIsCapturing(stream, &status) == infinirtSuccess &&
+                    status == infinirtStreamCaptureStatusNone && real.StreamGetDevice;
+  return idle ? g_backend->table.StreamGetDevice(stream, device) : g_backend->table.GetDevice(device);
+}
+
 bool owns_pointer(const void* pointer) {
   struct infinirtPointerAttributes attributes = {};
   if (!real.PointerGetAttributes || real.PointerGetAttributes(&attributes, pointer) != infinirtSuccess) {
@@ -73,6 +81,7 @@ Backend* make_backend() {
   backend->device_count = device_count;
   backend->extensions.LaunchHostFunc = launch_host_func;
   backend->extensions.Compile = compile;
+  backend->extensions.StreamGetDevice = stream_get_device;
   backend->extensions.OwnsPointer = owns_pointer;
   g_backend = backend;
   pthread_atfork(nullptr, nullptr, in_forked_child);

@@ -65,8 +65,8 @@ infinirtError_t StreamGetCaptureInfo(infinirtStream_t stream, enum infinirtStrea
                                      const infinirtGraphNode_t** dependencies_out, size_t* numDependencies_out) {
   using Shape = infinirtError_t(infinirtStream_t, enum infinirtStreamCaptureStatus*, unsigned long long*,
                                 infinirtGraph_t*, const infinirtGraphNode_t**, const infinirtGraphEdgeData**, size_t*);
-  return symbol<Shape>(FunctionId::StreamGetCaptureInfo)(stream, captureStatus_out, id_out, graph_out,
-                                                         dependencies_out, nullptr, numDependencies_out);
+  return symbol<Shape>(FunctionId::StreamGetCaptureInfo)(stream, captureStatus_out, id_out, graph_out, dependencies_out,
+                                                         nullptr, numDependencies_out);
 }
 
 infinirtError_t StreamUpdateCaptureDependencies(infinirtStream_t stream, infinirtGraphNode_t* dependencies,
@@ -82,8 +82,8 @@ infinirtError_t MemcpyBatchAsync(void** dsts, void** srcs, size_t* sizes, size_t
                                  size_t* failIdx, infinirtStream_t stream) {
   using Shape = infinirtError_t(void* const*, const void* const*, const size_t*, size_t,
                                 struct infinirtMemcpyAttributes*, size_t*, size_t, infinirtStream_t);
-  const auto error = symbol<Shape>(FunctionId::MemcpyBatchAsync)(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs,
-                                                                 stream);
+  const auto error =
+      symbol<Shape>(FunctionId::MemcpyBatchAsync)(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, stream);
   if (error != infinirtSuccess && failIdx) *failIdx = SIZE_MAX;  // CUDA 13 does not say which
   return error;
 }

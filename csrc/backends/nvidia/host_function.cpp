@@ -76,7 +76,8 @@ infinirtError_t launch_host_func(infinirtStream_t stream, infinirtHostFn_t fn, v
     error = real.LaunchHostFunc(stream, run_once, call);
     if (error != infinirtSuccess) dispose(call);
   }
-  return error == infinirtSuccess ? error : failed(FunctionId::LaunchHostFunc, error, stream, "stream %p", shown(stream));
+  return error == infinirtSuccess ? error
+                                  : failed(FunctionId::LaunchHostFunc, error, stream, "stream %p", shown(stream));
 }
 
 }  // namespace infinirt::nvidia

@@ -108,8 +108,8 @@ static_assert(sizeof(Properties13) == 1008, "as in CUDA 13.0");
 // Everything that both have.
 inline void copy_properties(const Properties13& from, struct infinirtDeviceProp* to) {
   std::memset(to, 0, sizeof *to);
-#define COPY(field)                                           \
-  static_assert(sizeof to->field == sizeof from.field);       \
+#define COPY(field)                                     \
+  static_assert(sizeof to->field == sizeof from.field); \
   std::memcpy(&to->field, &from.field, sizeof from.field);
   COPY(name)
   COPY(uuid)

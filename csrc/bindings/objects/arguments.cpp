@@ -55,7 +55,8 @@ bool read_size(PyObject* value, const char* name, size_t* size) {
 bool read_pointer(PyObject* value, const char* name, void** pointer) {
   python::Ref index(PyNumber_Index(value));
   if (!index) return false;
-  *pointer = PyLong_AsVoidPtr(index.get());
+  // Not PyLong_AsVoidPtr, which takes negative numbers for addresses at the other end.
+  *pointer = reinterpret_cast<void*>(PyLong_AsSize_t(index.get()));
   if (!PyErr_Occurred()) return true;
   PyErr_Clear();
   PyErr_Format(PyExc_ValueError, "%s must be an address, not %R", name, value);

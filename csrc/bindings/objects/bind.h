@@ -32,12 +32,17 @@ struct In {
       size_t number = 0;
       if (!read_size(object, "an argument", &number)) return false;
       value = static_cast<T>(number);
-      return true;
+      return value == number || does_not_fit(object);
     } else {
       const long long number = PyLong_AsLongLong(object);
+      if (number == -1 && PyErr_Occurred()) return false;
       value = static_cast<T>(number);
-      return !(number == -1 && PyErr_Occurred());
+      return static_cast<long long>(value) == number || does_not_fit(object);
     }
+  }
+  static bool does_not_fit(PyObject* object) {
+    PyErr_Format(PyExc_ValueError, "%R is out of range for this argument", object);
+    return false;
   }
   auto pass() { return std::tuple<T>(value); }
 };

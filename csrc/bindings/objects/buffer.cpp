@@ -71,7 +71,9 @@ PyObject* close(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObjec
   }
   if (buffer->closed.exchange(true)) Py_RETURN_NONE;
   if (buffer->resource && buffer->pointer && !release_memory(buffer, reinterpret_cast<StreamObject*>(stream.get()))) {
-    buffer->closed.store(false);
+    // Tried and failed is closed, too: the memory is not tried again behind the program's back, when the failure could not
+    // be reported any more. Only what could not even be tried is still the buffer's.
+    if (buffer->resource) buffer->closed.store(false);
     return nullptr;
   }
   // A view goes on knowing what it is a part of.
@@ -200,7 +202,10 @@ PyMethodDef methods[] = {
     {"close", KEYWORDS(close),
      "close($self, /, stream=None)\n--\n\nFrees the memory in stream order: after all work of our API that used it, "
      "and after what\n"
-     "`stream` has been given so far. Closing twice does nothing."},
+     "`stream` has been given so far. Closing twice does nothing.\n\n"
+     "If freeing fails, the error is raised and the buffer counts as closed: it is not tried again. Where nothing can "
+     "be\n"
+     "freed at the moment (in a host function, or on a stream that is being captured) the buffer stays open."},
     {"record_stream", record_stream, METH_O,
      "record_stream($self, stream, /)\n--\n\nSays that work on `stream` uses the memory, through its address: it is "
      "freed after what\n"

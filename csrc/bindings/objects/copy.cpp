@@ -122,10 +122,15 @@ bool all_equal(const char* bytes, size_t count) { return std::memcmp(bytes, byte
 
 // Memory that the runtime did not allocate, imported from NumPy say: it can be copied to, but not set.
 bool is_plain_host_memory(BufferObject* buffer) {
-  if (whole(buffer)->resource) return false;
+  if (whole(buffer)->from_pool) return false;
   infinirtPointerAttributes attributes{};
   return rt.PointerGetAttributes(&attributes, buffer->pointer) == infinirtSuccess &&
          attributes.type == infinirtMemoryTypeUnregistered;
+}
+
+// Whether somebody keeps the memory alive. An address alone, that nobody knows anything about, may be a mistake.
+bool is_vouched_for(BufferObject* buffer) {
+  return whole(buffer)->resource != nullptr || whole(buffer)->owner != nullptr;
 }
 
 }  // namespace
@@ -195,8 +200,16 @@ PyObject* buffer_fill(PyObject* self, PyObject* const* args, Py_ssize_t count, P
                        pattern.size(), buffer->size);
   }
   if (buffer->size == 0) Py_RETURN_NONE;
+  const bool is_plain = is_plain_host_memory(buffer);
+  if (is_plain && !is_vouched_for(buffer)) {
+    return raise_error(
+        infinirtErrorInvalidValue,
+        "fill(): the memory at %p was freed, or is not memory of this runtime; if it is host memory, say "
+        "who keeps it alive: Buffer.from_handle(..., owner=...)",
+        static_cast<void*>(buffer->pointer));
+  }
   infinirtError_t error;
-  if (all_equal(pattern.data(), pattern.size()) && !is_plain_host_memory(buffer)) {
+  if (all_equal(pattern.data(), pattern.size()) && !is_plain) {
     error = without_gil(true, [&] {
       return on_stream(stream, [&](infinirtStream_t s) {
         return rt.MemsetAsync(buffer->pointer, static_cast<unsigned char>(pattern[0]), buffer->size, s);
@@ -204,6 +217,7 @@ PyObject* buffer_fill(PyObject* self, PyObject* const* args, Py_ssize_t count, P
     });
   } else {
     error = fill_pattern(buffer, pattern.data(), pattern.size(), stream);
+    if (error != infinirtSuccess) return raise_error_as("fill()", error);
   }
   if (error == infinirtSuccess) error = note_use(buffer, stream);
   return none_or_raise(error);

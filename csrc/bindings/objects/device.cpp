@@ -1,5 +1,6 @@
 #include "bindings/objects/device.h"
 
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -92,16 +93,22 @@ std::string problem_of(const char* type) {
   return "infinirt.device_types() says more";
 }
 
+// `given` is the number as the program wrote it, which need not fit into an int.
+void raise_out_of_range(const TypeRow& row, const char* given) {
+  if (row.devices.empty()) {
+    raise_error(infinirtErrorNoDevice, "device type '%s' has no device: %s", row.name, problem_of(row.name).c_str());
+  } else if (row.devices.size() == 1) {
+    raise_error(infinirtErrorInvalidDevice, "%s:%.40s does not exist; the only device of type '%s' is %s:0", row.name,
+                given, row.name, row.name);
+  } else {
+    raise_error(infinirtErrorInvalidDevice, "%s:%.40s does not exist; devices of type '%s' are %s:0 to %s:%zu",
+                row.name, given, row.name, row.name, row.name, row.devices.size() - 1);
+  }
+}
+
 DeviceObject* device_in(TypeRow& row, int ordinal) {
   if (ordinal < 0 || static_cast<size_t>(ordinal) >= row.devices.size()) {
-    if (row.devices.empty()) {
-      raise_error(infinirtErrorNoDevice, "device type '%s' has no device: %s", row.name, problem_of(row.name).c_str());
-    } else {
-      raise_error(infinirtErrorInvalidDevice,
-                  "%s:%d is out of range: there %s %zu device%s of type '%s', numbered from 0", row.name, ordinal,
-                  row.devices.size() == 1 ? "is" : "are", row.devices.size(), row.devices.size() == 1 ? "" : "s",
-                  row.name);
-    }
+    raise_out_of_range(row, std::to_string(ordinal).c_str());
     return nullptr;
   }
   std::atomic_ref<DeviceObject*> slot(row.devices[static_cast<size_t>(ordinal)]);
@@ -124,15 +131,18 @@ DeviceObject* device_named(const char* name) {
     TypeRow* row = row_of(name);
     return row ? device_in(*row, 0) : nullptr;
   }
-  char* end = nullptr;
-  const long ordinal = std::strtol(colon + 1, &end, 10);
-  if (end == colon + 1 || *end != '\0' || ordinal < 0 || ordinal > 1 << 20) {
+  const size_t digits = std::strspn(colon + 1, "0123456789");
+  if (digits == 0 || colon[1 + digits] != '\0') {
     raise_error(infinirtErrorInvalidValue, "'%s' is no device name; write 'type' or 'type:ordinal', as in 'cpu:0'",
                 name);
     return nullptr;
   }
   TypeRow* row = row_of(std::string(name, colon).c_str());
-  return row ? device_in(*row, static_cast<int>(ordinal)) : nullptr;
+  if (row == nullptr) return nullptr;
+  const long ordinal = std::strtol(colon + 1, nullptr, 10);  // LONG_MAX when it is larger than that
+  if (ordinal <= INT_MAX) return device_in(*row, static_cast<int>(ordinal));
+  raise_out_of_range(*row, colon + 1);
+  return nullptr;
 }
 
 PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
@@ -215,7 +225,11 @@ PyType_Spec spec = {"infinirt._core.DeviceBase", sizeof(DeviceObject), 0, Py_TPF
 PyTypeObject* make_device_type() { return reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec)); }
 
 OnDevice::OnDevice(const DeviceObject* device) {
-  if ((error_ = infinirtXGetDeviceType(&previous_type_))) return;
+  if ((error_ = infinirtXGetDeviceType(&previous_type_))) {
+    // In a host function, where every call fails: the one that follows shall say so, since it is the one that was asked for.
+    if (error_ == infinirtErrorNotPermitted) error_ = infinirtSuccess;
+    return;
+  }
   if (previous_type_ != device->type && (error_ = infinirtXSetDeviceType(device->type))) return;
   changed_ = device;
   error_ = rt.GetDevice(&previous_ordinal_);
@@ -252,15 +266,25 @@ DeviceObject* device_from(PyObject* given) {
     const char* name = PyUnicode_AsUTF8(given);
     return name ? device_named(name) : nullptr;
   }
-  const long ordinal = PyLong_AsLong(given);
-  if (ordinal == -1 && PyErr_Occurred()) {
+  if (!PyIndex_Check(given)) {
     PyErr_Format(PyExc_TypeError, "a device is given as Device, number or name ('cpu:0'), not as %.100s",
                  Py_TYPE(given)->tp_name);
     return nullptr;
   }
+  python::Ref number(PyNumber_Index(given));
+  if (!number) return nullptr;
+  int overflow = 0;
+  const long ordinal = PyLong_AsLongAndOverflow(number.get(), &overflow);
   const char* type = nullptr;
   if (auto error = infinirtXGetDeviceType(&type)) return raise_error(error), nullptr;
-  return device_at(type, ordinal < 0 || ordinal > 1 << 20 ? -1 : static_cast<int>(ordinal));
+  TypeRow* row = row_of(type);
+  if (row == nullptr) return nullptr;
+  if (overflow == 0 && ordinal >= 0 && ordinal <= INT_MAX) return device_in(*row, static_cast<int>(ordinal));
+  python::Ref text(PyObject_Str(number.get()));
+  const char* given_number = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+  if (given_number == nullptr) PyErr_Clear();  // a number with thousands of digits is not even written out
+  raise_out_of_range(*row, given_number ? given_number : "(a huge number)");
+  return nullptr;
 }
 
 PyObject* default_stream(DeviceObject* device) {

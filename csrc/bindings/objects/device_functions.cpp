@@ -54,9 +54,9 @@ PyObject* pci_bus_id(PyObject*, PyObject* given) {
 }
 
 PyObject* set_memory_limit(PyObject*, PyObject* args) {
-  PyObject* given = nullptr;
-  unsigned long long bytes = 0;
-  if (!PyArg_ParseTuple(args, "OK", &given, &bytes)) return nullptr;
+  PyObject *given = nullptr, *limit = nullptr;
+  size_t bytes = 0;
+  if (!PyArg_ParseTuple(args, "OO", &given, &limit) || !read_size(limit, "limit", &bytes)) return nullptr;
   DeviceObject* device = device_from(given);
   if (device == nullptr) return nullptr;
   return none_or_raise(without_gil(true, [&] {

@@ -33,9 +33,14 @@ PyObject* sync(PyObject* self, PyObject*) {
   auto* event = as_event(self);
   drain_deferred();
   if (!check_open(event)) return nullptr;
-  if (!event->may_block && !pools_release_on_sync.load(std::memory_order_relaxed)) {
+  // A look first, as for streams; not during a capture, which a query of one of its events would break before the call that
+  // was asked for can say so.
+  const bool may_look = !event->may_block && !pools_release_on_sync.load(std::memory_order_relaxed) &&
+                        captures_under_way.load(std::memory_order_relaxed) == 0;
+  if (may_look) {
     const infinirtError_t error = rt.EventQuery(event->handle);
-    if (error != infinirtErrorNotReady) return none_or_raise(error);
+    if (error == infinirtSuccess) Py_RETURN_NONE;
+    if (error != infinirtErrorNotReady) return raise_error_as("infinirtEventSynchronize", error);
   }
   return none_or_raise(without_gil(true, [&] { return rt.EventSynchronize(event->handle); }));
 }

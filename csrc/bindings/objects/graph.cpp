@@ -26,6 +26,7 @@ Outcome destroy_graph(void* data) {
 }
 
 Outcome destroy_exec(void* data) {
+  const RelaxedCaptureScope relaxed;
   return rt.GraphExecDestroy(static_cast<infinirtGraphExec_t>(data)) == infinirtErrorNotPermitted ? Outcome::NotNow
                                                                                                   : Outcome::Done;
 }

@@ -17,6 +17,12 @@ using Graph = In<infinirtGraph_t>;
 using Node = Out<infinirtGraphNode_t>;
 using Nodes = Handles<infinirtGraphNode_t>;
 
+// For PyArg_ParseTuple, whose own "K" takes any number and keeps what fits.
+int size_argument(PyObject* object, void* size) { return read_size(object, "a size", static_cast<size_t*>(size)); }
+int pointer_argument(PyObject* object, void* pointer) {
+  return read_pointer(object, "a handle or address", static_cast<void**>(pointer));
+}
+
 PyObject* begin_capture(PyObject*, PyObject* args) {
   PyObject* given = nullptr;
   int mode = 0;
@@ -49,6 +55,30 @@ PyObject* end_capture(PyObject*, PyObject* given) {
   return result;
 }
 
+// Makes a graph the next step of what a stream captures.
+infinirtError_t embed_in_capture(infinirtStream_t stream, infinirtGraph_t child) {
+  enum infinirtStreamCaptureStatus status = infinirtStreamCaptureStatusNone;
+  infinirtGraph_t graph = nullptr;
+  const infinirtGraphNode_t* before = nullptr;
+  size_t count = 0;
+  if (auto error = rt.StreamGetCaptureInfo_v2(stream, &status, nullptr, &graph, &before, &count)) return error;
+  if (status != infinirtStreamCaptureStatusActive) return infinirtErrorIllegalState;
+  infinirtGraphNode_t node = nullptr;
+  if (auto error = rt.GraphAddChildGraphNode(&node, graph, before, count, child)) return error;
+  return rt.StreamUpdateCaptureDependencies(stream, &node, 1, infinirtStreamSetCaptureDependencies);
+}
+
+PyObject* embed_graph(PyObject*, PyObject* args) {
+  PyObject *given = nullptr, *handle = nullptr;
+  void* child = nullptr;
+  if (!PyArg_ParseTuple(args, "OO", &given, &handle) || !read_pointer(handle, "graph", &child)) return nullptr;
+  python::Ref reference(stream_from(given, nullptr));
+  if (!reference) return nullptr;
+  return none_or_raise(on_stream(reinterpret_cast<StreamObject*>(reference.get()), [&](infinirtStream_t s) {
+    return embed_in_capture(s, static_cast<infinirtGraph_t>(child));
+  }));
+}
+
 // (status, id, graph): 0 nothing is captured, 1 a capture is active, 2 it was broken.
 PyObject* capture_info(PyObject*, PyObject* given) {
   python::Ref reference(stream_from(given, nullptr));
@@ -65,11 +95,11 @@ PyObject* capture_info(PyObject*, PyObject* given) {
 }
 
 PyObject* graph_keep(PyObject*, PyObject* args) {
-  unsigned long long graph = 0;
+  void* graph = nullptr;
   PyObject* object = nullptr;
-  if (!PyArg_ParseTuple(args, "KO", &graph, &object)) return nullptr;
+  if (!PyArg_ParseTuple(args, "O&O", pointer_argument, &graph, &object)) return nullptr;
   if (is_buffer(object)) whole(reinterpret_cast<BufferObject*>(object))->in_graphs.store(true);
-  return none_or_raise(graph_keeps(reinterpret_cast<infinirtGraph_t>(graph), Py_NewRef(object), drop_object));
+  return none_or_raise(graph_keeps(static_cast<infinirtGraph_t>(graph), Py_NewRef(object), drop_object));
 }
 
 // Calls add(dependencies, count, &node) for functions whose parameters are structs.
@@ -86,20 +116,22 @@ PyObject* add_node(PyObject* dependencies, Add add) {
 }
 
 PyObject* graph_add_fill(PyObject*, PyObject* args) {
-  unsigned long long graph = 0, pointer = 0, pitch = 0, width = 0, height = 0;
+  void *graph = nullptr, *pointer = nullptr;
+  size_t pitch = 0, width = 0, height = 0;
   unsigned value = 0, element = 0;
   PyObject* dependencies = nullptr;
-  if (!PyArg_ParseTuple(args, "KOKIIKKK", &graph, &dependencies, &pointer, &value, &element, &width, &height, &pitch))
+  if (!PyArg_ParseTuple(args, "O&OO&IIO&O&O&", pointer_argument, &graph, &dependencies, pointer_argument, &pointer,
+                        &value, &element, size_argument, &width, size_argument, &height, size_argument, &pitch))
     return nullptr;
   infinirtMemsetParams params{};
-  params.dst = reinterpret_cast<void*>(pointer);
+  params.dst = pointer;
   params.value = value;
   params.elementSize = element;
   params.width = width;
   params.height = height;
   params.pitch = pitch;
   return add_node(dependencies, [&](const infinirtGraphNode_t* after, size_t count, infinirtGraphNode_t* node) {
-    return rt.GraphAddMemsetNode(node, reinterpret_cast<infinirtGraph_t>(graph), after, count, &params);
+    return rt.GraphAddMemsetNode(node, static_cast<infinirtGraph_t>(graph), after, count, &params);
   });
 }
 
@@ -121,22 +153,22 @@ PyObject* graph_add_host(PyObject*, PyObject* const* args, Py_ssize_t count) {
 }
 
 PyObject* graph_add_kernel(PyObject*, PyObject* args) {
-  unsigned long long graph = 0, address = 0;
+  void *graph = nullptr, *address = nullptr;
   PyObject *dependencies = nullptr, *shape_tuple = nullptr, *layout = nullptr, *values = nullptr;
-  if (!PyArg_ParseTuple(args, "KOKOOO!", &graph, &dependencies, &address, &shape_tuple, &layout, &PyTuple_Type,
-                        &values)) {
+  if (!PyArg_ParseTuple(args, "O&OO&OOO!", pointer_argument, &graph, &dependencies, pointer_argument, &address,
+                        &shape_tuple, &layout, &PyTuple_Type, &values)) {
     return nullptr;
   }
   LaunchShape shape{};
   KernelArguments arguments;
   if (!read_shape(shape_tuple, &shape) || !arguments.pack(layout, values)) return nullptr;
   infinirtKernelNodeParams params{};
-  params.func = reinterpret_cast<void*>(address);
+  params.func = address;
   params.gridDim = shape.grid;
   params.blockDim = shape.block;
   params.sharedMemBytes = static_cast<unsigned>(shape.shared_bytes);
   params.kernelParams = arguments.pointers();
-  const auto handle = reinterpret_cast<infinirtGraph_t>(graph);
+  const auto handle = static_cast<infinirtGraph_t>(graph);
   python::Ref made(
       add_node(dependencies, [&](const infinirtGraphNode_t* after, size_t number, infinirtGraphNode_t* node) {
         if (auto error = rt.GraphAddKernelNode(node, handle, after, number, &params)) return error;
@@ -156,9 +188,11 @@ PyObject* graph_add_kernel(PyObject*, PyObject* args) {
 
 // (node, address)
 PyObject* graph_add_alloc(PyObject*, PyObject* args) {
-  unsigned long long graph = 0, size = 0;
+  void* graph = nullptr;
+  size_t size = 0;
   PyObject *dependencies = nullptr, *given = nullptr;
-  if (!PyArg_ParseTuple(args, "KOOK", &graph, &dependencies, &given, &size)) return nullptr;
+  if (!PyArg_ParseTuple(args, "O&OOO&", pointer_argument, &graph, &dependencies, &given, size_argument, &size))
+    return nullptr;
   DeviceObject* device = device_from(given);
   if (device == nullptr) return nullptr;
   infinirtMemAllocNodeParams params{};
@@ -168,7 +202,7 @@ PyObject* graph_add_alloc(PyObject*, PyObject* args) {
   params.bytesize = size;
   PyObject* node =
       add_node(dependencies, [&](const infinirtGraphNode_t* after, size_t number, infinirtGraphNode_t* out) {
-        return rt.GraphAddMemAllocNode(out, reinterpret_cast<infinirtGraph_t>(graph), after, number, &params);
+        return rt.GraphAddMemAllocNode(out, static_cast<infinirtGraph_t>(graph), after, number, &params);
       });
   if (node == nullptr) return nullptr;
   return Py_BuildValue("(NK)", node, static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(params.dptr)));
@@ -209,12 +243,11 @@ PyObject* graph_edges(PyObject*, PyObject* number) {
 }
 
 PyObject* graph_exec_update(PyObject*, PyObject* args) {
-  unsigned long long exec = 0, graph = 0;
-  if (!PyArg_ParseTuple(args, "KK", &exec, &graph)) return nullptr;
+  void *exec = nullptr, *graph = nullptr;
+  if (!PyArg_ParseTuple(args, "O&O&", pointer_argument, &exec, pointer_argument, &graph)) return nullptr;
   infinirtGraphExecUpdateResultInfo info{};
   return none_or_raise(without_gil(true, [&] {
-    return rt.GraphExecUpdate(reinterpret_cast<infinirtGraphExec_t>(exec), reinterpret_cast<infinirtGraph_t>(graph),
-                              &info);
+    return rt.GraphExecUpdate(static_cast<infinirtGraphExec_t>(exec), static_cast<infinirtGraph_t>(graph), &info);
   }));
 }
 
@@ -223,6 +256,7 @@ PyObject* graph_exec_update(PyObject*, PyObject* args) {
 PyMethodDef graph_functions[] = {
     {"begin_capture", begin_capture, METH_VARARGS, nullptr},
     {"end_capture", end_capture, METH_O, nullptr},
+    {"embed_graph", embed_graph, METH_VARARGS, nullptr},
     {"capture_info", capture_info, METH_O, nullptr},
     {"graph_keep", graph_keep, METH_VARARGS, nullptr},
     {"graph_add_fill", graph_add_fill, METH_VARARGS, nullptr},

@@ -22,6 +22,15 @@ void set_exception(infinirtError_t error, const char* message) {
   if (made) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.get())), made.get());
 }
 
+// The whole message of the thread's last error, which is reset: it is being delivered.
+std::string take_message(infinirtError_t error) {
+  // What the thread remembers may be another error's: "not ready" is never remembered.
+  const char* last = rt.PeekAtLastError() == error ? infinirtXGetLastErrorMessage() : nullptr;
+  std::string message = last != nullptr && *last != '\0' ? last : rt.GetErrorString(error);
+  rt.GetLastError();
+  return message;
+}
+
 }  // namespace
 
 bool load_library() {
@@ -49,11 +58,15 @@ bool set_error_factory(PyObject* factory) {
 }
 
 PyObject* raise_error(infinirtError_t error) {
-  // What the thread remembers may be another error's: "not ready" is never remembered.
-  const char* last = rt.PeekAtLastError() == error ? infinirtXGetLastErrorMessage() : nullptr;
-  const std::string message = last != nullptr && *last != '\0' ? last : rt.GetErrorString(error);
-  rt.GetLastError();
-  set_exception(error, message.c_str());
+  set_exception(error, take_message(error).c_str());
+  return nullptr;
+}
+
+PyObject* raise_error_as(const char* call, infinirtError_t error) {
+  std::string message = take_message(error);
+  const size_t colon = message.find(": ");
+  if (message.compare(0, 8, "infinirt") == 0 && colon != std::string::npos) message.erase(0, colon + 2);
+  set_exception(error, (std::string(call) + ": " + message).c_str());
   return nullptr;
 }
 

@@ -27,7 +27,7 @@ namespace infinirt::objects {
   X(FuncGetAttributes) X(FuncSetAttribute) X(FuncGetParamInfo) X(OccupancyMaxActiveBlocksPerMultiprocessor) \
   X(OccupancyAvailableDynamicSMemPerBlock) X(GraphKernelNodeSetAttribute) X(GraphCreate) X(GraphDestroy) X(GraphClone) \
   X(GraphAddEmptyNode) X(GraphAddMemcpyNode1D) X(GraphAddMemsetNode) X(GraphAddHostNode) \
-  X(GraphAddKernelNode) X(GraphAddChildGraphNode) X(GraphAddEventRecordNode) X(GraphAddEventWaitNode) \
+  X(GraphAddKernelNode) X(GraphAddChildGraphNode) X(StreamUpdateCaptureDependencies) X(GraphAddEventRecordNode) X(GraphAddEventWaitNode) \
   X(GraphAddMemAllocNode) X(GraphAddMemFreeNode) X(GraphAddDependencies) X(GraphGetNodes) X(GraphGetEdges) \
   X(GraphNodeGetType) X(GraphDestroyNode) X(GraphInstantiateWithFlags) X(GraphUpload) X(GraphLaunch) \
   X(GraphExecDestroy) X(GraphExecUpdate) X(GraphNodeSetEnabled) X(GraphNodeGetEnabled) X(GraphDebugDotPrint) \
@@ -49,6 +49,9 @@ bool load_library();
 /// Raises the exception class that belongs to `error`, with the whole message of the thread's last error, and resets that
 /// error: it has been delivered. Always returns null.
 PyObject* raise_error(infinirtError_t error);
+
+/// The same with the name of another call in the message: the one that the program asked for, where that was done by others.
+PyObject* raise_error_as(const char* call, infinirtError_t error);
 
 /// Raises the same for an error whose message is ours. Always returns null.
 PyObject* raise_error(infinirtError_t error, const char* format, ...) __attribute__((format(printf, 2, 3)));

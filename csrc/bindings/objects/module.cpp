@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "bindings/interpreter.h"
 #include "bindings/objects/buffer.h"
 #include "bindings/objects/device.h"
 #include "bindings/objects/event.h"
@@ -12,7 +13,6 @@
 #include "bindings/objects/library.h"
 #include "bindings/objects/pool.h"
 #include "bindings/objects/stream.h"
-#include "bindings/interpreter.h"
 
 namespace infinirt::objects {
 
@@ -61,7 +61,8 @@ bool add_type(PyObject* module, const char* name, PyTypeObject* type, PyTypeObje
 int execute(PyObject* module) {
   if (!load_library()) return -1;
   python::introduce_interpreter();
-  for (PyMethodDef* functions : {own_functions, device_functions, object_functions, graph_functions, kernel_functions}) {
+  for (PyMethodDef* functions :
+       {own_functions, device_functions, object_functions, graph_functions, kernel_functions}) {
     if (PyModule_AddFunctions(module, functions) < 0) return -1;
   }
   const bool added = add_type(module, "DeviceBase", make_device_type(), &device_class) &&

@@ -44,9 +44,10 @@ PyObject* wrap_stream(PyObject*, PyObject* args) {
     if ((device = device_from(given)) == nullptr) return nullptr;
   } else if (reinterpret_cast<uintptr_t>(handle) > 2) {
     int ordinal = 0;
-    if (auto error = without_gil(true, [&] { return rt.StreamGetDevice(handle, &ordinal); })) return raise_error(error);
-    DeviceObject* current = current_device();
-    if (current == nullptr || (device = device_at(current->type, ordinal)) == nullptr) return nullptr;
+    const char* type = nullptr;
+    if (auto error = without_gil(true, [&] { return infinirtXStreamGetDevice(handle, &type, &ordinal); }))
+      return raise_error(error);
+    if ((device = device_at(type, ordinal)) == nullptr) return nullptr;
   }
   return new_stream(handle, device, owner == Py_None ? nullptr : owner, false);
 }
@@ -118,9 +119,9 @@ PyObject* pointer_attributes(PyObject*, PyObject* address) {
 
 // create_pool(device, max_size) -> handle
 PyObject* create_pool(PyObject*, PyObject* args) {
-  PyObject* given = nullptr;
-  unsigned long long max_size = 0;
-  if (!PyArg_ParseTuple(args, "OK", &given, &max_size)) return nullptr;
+  PyObject *given = nullptr, *limit = nullptr;
+  size_t max_size = 0;
+  if (!PyArg_ParseTuple(args, "OO", &given, &limit) || !read_size(limit, "max_size", &max_size)) return nullptr;
   DeviceObject* device = device_from(given);
   if (device == nullptr) return nullptr;
   infinirtMemPoolProps properties{};

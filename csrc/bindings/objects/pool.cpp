@@ -90,8 +90,18 @@ PyObject* deallocate(PyObject* self, PyObject* const* args, Py_ssize_t count, Py
 PyObject* close(PyObject* self, PyObject*) {
   drain_deferred();
   auto* pool = as_pool(self);
-  if (pool->owns && !pool->closed.exchange(true)) do_or_defer(destroy_handle, pool->handle);
-  Py_RETURN_NONE;
+  if (pool->owns) {
+    if (!pool->closed.exchange(true)) do_or_defer(destroy_handle, pool->handle);
+    Py_RETURN_NONE;
+  }
+  // Somebody else's pool is left alone, but the device's own cannot be meant to go: the runtime says so.
+  return none_or_raise(without_gil(pool->device->may_block, [&] {
+    OnDevice guard(pool->device);
+    if (guard.error()) return guard.error();
+    infinirtMemPool_t fixed = nullptr;
+    const infinirtError_t error = rt.DeviceGetDefaultMemPool(&fixed, pool->device->ordinal);
+    return error == infinirtSuccess && fixed == pool->handle ? rt.MemPoolDestroy(fixed) : error;
+  }));
 }
 
 PyObject* get_handle(PyObject* self, void*) {
@@ -138,7 +148,7 @@ PyMethodDef methods[] = {{"allocate", KEYWORDS(allocate),
                           "stream order. Buffers do this themselves."},
                          {"close", close, METH_NOARGS,
                           "close($self, /)\n--\n\nGives the pool back; memory in use lives until it is freed. A "
-                          "device's default pool stays."},
+                          "device's default pool\ncannot be given back: InvalidValueError."},
                          {nullptr, nullptr, 0, nullptr}};
 
 PyGetSetDef properties[] = {{"handle", get_handle, nullptr, "The infinirtMemPool_t as an integer.", nullptr},

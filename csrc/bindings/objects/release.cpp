@@ -35,12 +35,20 @@ Block* take(BufferObject* buffer) {
                    buffer->from_pool};
 }
 
-// The opposite, when freeing failed: nothing is lost.
+// The opposite, when nothing could be done: nothing is lost.
 void give_back(Block* block, BufferObject* buffer) {
   buffer->resource = block->resource.release();
   buffer->stream = block->stream.release();
   for (const auto& other : block->others) add_stream(buffer, as_stream(other));
   delete block;
+}
+
+// With an exception set, perhaps, which destructors must neither see nor replace.
+void drop(Block* block) {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  delete block;
+  PyErr_Restore(type, value, trace);
 }
 
 // Frees of memory whose own stream is out of reach go to a stream of ours: one per device, made on demand.
@@ -175,11 +183,30 @@ bool is_used_by_own_stream_only(const BufferObject* buffer) {
 // False: not possible now.
 bool free_at_once(BufferObject* buffer) {
   if (barred(reinterpret_cast<StreamObject*>(buffer->stream))) return false;
+  const RelaxedCaptureScope relaxed;  // somebody else may be capturing
   const infinirtError_t error = free_on_own_stream(buffer);
   if (error == infinirtErrorNotPermitted || error == infinirtErrorInvalidResourceHandle) return false;
   Py_CLEAR(buffer->resource);
   Py_CLEAR(buffer->stream);
   return true;
+}
+
+// Of errors: the call came at the wrong moment, and nothing has happened.
+bool is_not_now(infinirtError_t error) {
+  return error == infinirtErrorNotPermitted ||
+         (error >= infinirtErrorStreamCaptureUnsupported && error <= infinirtErrorStreamCaptureWrongThread);
+}
+
+// The same of the exception that is set, by a resource in Python.
+bool raised_not_now() {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  python::Ref code(value ? PyObject_GetAttrString(value, "_code") : nullptr);  // InfiniRTError's
+  const long number = code && PyLong_Check(code.get()) ? PyLong_AsLong(code.get()) : 0;
+  PyErr_Clear();
+  PyErr_Restore(type, value, trace);
+  return is_not_now(static_cast<infinirtError_t>(number));
 }
 
 }  // namespace
@@ -206,15 +233,20 @@ bool release_memory(BufferObject* buffer, StreamObject* given) {
     });
   }
   if (error != infinirtSuccess) {
-    give_back(block, buffer);
-    return raise_error(error), false;
+    raise_error(error);  // first: destructors of what the block refers to must not replace the message
+    if (is_not_now(error)) {
+      give_back(block, buffer);
+    } else {
+      drop(block);
+    }
+    return false;
   }
   PyObject* usable = stream && !is_out_of_reach(stream) ? reinterpret_cast<PyObject*>(stream) : nullptr;
   const bool done = block->from_pool || deallocate_by_resource(*block, usable);
-  if (done) {
-    delete block;
-  } else {
+  if (!done && raised_not_now()) {
     give_back(block, buffer);
+  } else {
+    drop(block);
   }
   return done;
 }

@@ -5,8 +5,9 @@
 
 namespace infinirt::objects {
 
-/// Lets go of the buffer's memory on `stream` (null: its own stream), explicitly: errors are raised, and the buffer stays as
-/// it was. False with an exception set.
+/// Lets go of the buffer's memory on `stream` (null: its own stream), explicitly: errors are raised, and the memory is not
+/// tried again. Where nothing could be tried, because of a capture or in a host function, the buffer keeps its resource.
+/// False with an exception set.
 bool release_memory(BufferObject* buffer, StreamObject* stream);
 
 /// The same from a destructor: never raises, and waits for a better moment where a capture or a host function is in the way.

@@ -58,9 +58,13 @@ PyObject* sync(PyObject* self, PyObject*) {
   auto* stream = as_stream(self);
   drain_deferred();
   if (!check_open(stream)) return nullptr;
+  // A look first: most streams are done, and the interpreter's lock need not be given up for them. Not in a capture, which a
+  // query would break before the call that was asked for can. An asynchronous error is reported once, so it is taken here.
   if (!stream->may_block && !pools_release_on_sync.load(std::memory_order_relaxed)) {
-    const infinirtError_t error = on_stream(stream, [](infinirtStream_t s) { return rt.StreamQuery(s); });
-    if (error != infinirtErrorNotReady) return none_or_raise(error);
+    const infinirtError_t error = on_stream(
+        stream, [](infinirtStream_t s) { return is_in_capture(s) ? infinirtErrorNotReady : rt.StreamQuery(s); });
+    if (error == infinirtSuccess) Py_RETURN_NONE;
+    if (error != infinirtErrorNotReady) return raise_error_as("infinirtStreamSynchronize", error);
   }
   return none_or_raise(
       without_gil(true, [&] { return on_stream(stream, [](infinirtStream_t s) { return rt.StreamSynchronize(s); }); }));
@@ -129,6 +133,12 @@ PyObject* wait_event(PyObject* self, PyObject* given) {
 // wait(event) is the hot form and comes first; a stream is waited for through an event that nobody else sees.
 PyObject* wait(PyObject* self, PyObject* given) {
   if (is_event(given)) return wait_event(self, given);
+  // None means the default stream in other places; here it is far more likely an event that was never made.
+  if (given == Py_None) {
+    PyErr_SetString(PyExc_TypeError,
+                    "wait() takes an Event or a stream, not None; the default stream is device.default_stream");
+    return nullptr;
+  }
   auto* stream = as_stream(self);
   if (!check_open(stream)) return nullptr;
   python::Ref other_reference(stream_from(given, nullptr));

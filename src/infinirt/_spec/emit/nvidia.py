@@ -33,10 +33,18 @@ DESTROYERS = {
 }
 
 # What has a stream argument and does not enqueue work on it.
-_NO_WORK = (
-    "StreamDestroy StreamQuery StreamSynchronize StreamGet StreamSet StreamCopy StreamIsCapturing StreamBegin StreamEnd "
-    "StreamUpdate"
-).split()
+_NO_WORK = [
+    "StreamDestroy",
+    "StreamQuery",
+    "StreamSynchronize",
+    "StreamGet",
+    "StreamSet",
+    "StreamCopy",
+    "StreamIsCapturing",
+    "StreamBegin",
+    "StreamEnd",
+    "StreamUpdate",
+]
 
 # Written by hand, because they do more than the real function: copies that may cross backends.
 BY_HAND: frozenset[str] = frozenset()
@@ -97,7 +105,7 @@ def _described(param: Param) -> tuple[str, str] | None:
         return f"{param.name} {_FORMATS[param.ctype][0]}", param.name
     if param.ctype == "const char*":
         return f"{param.name} '%s'", f'({param.name} ? {param.name} : "(null)")'
-    if param.ctype.endswith("*") or param.ctype.endswith("_t") and "Handle_t" not in param.ctype:
+    if param.ctype.endswith("*") or (param.ctype.endswith("_t") and "Handle_t" not in param.ctype):
         if param.ctype in ("infinirtHostFn_t", "infinirtStreamCallback_t"):
             return f"{param.name} %p", f"reinterpret_cast<void*>({param.name})"
         return f"{param.name} %p", f"shown({param.name})"
@@ -122,7 +130,9 @@ def _wrapper(item: Function) -> str:
     lines = [head]
     for param in item.params:
         if param.ctype in TRACKED:
-            lines.append(f"  if (is_dead({param.name})) [[unlikely]] return refuse_dead({param.name}, \"{param.name}\");")
+            lines.append(
+                f'  if (is_dead({param.name})) [[unlikely]] return refuse_dead({param.name}, "{param.name}");'
+            )
     if enqueues(item):
         what = next((p.name for p in item.params if p.name == "func"), "nullptr")
         lines.append(f"  note_call(FunctionId::{item.short}, {item.stream_params[0].name}, {what});")
@@ -158,4 +168,3 @@ def render() -> str:
     parts.append("  };\n  return table;\n}\n")
     parts.append("}  // namespace infinirt::nvidia\n")
     return "\n".join(parts)
-

@@ -47,6 +47,18 @@ FUNCTIONS: tuple[Function, ...] = in_group(
         doc="How a device type implements a function, named as in the header.",
     ),
     function(
+        "infinirtXStreamGetDevice",
+        "infinirtStream_t stream, const char** type, int* device",
+        route="current",
+        doc="The device type and number of a stream's device; may be asked while it captures.",
+    ),
+    function(
+        "infinirtXPointerGetDevice",
+        "const void* pointer, const char** type, int* device",
+        route="current",
+        doc="The device type and number of the device that memory belongs to.",
+    ),
+    function(
         "infinirtXSetMemoryLimit",
         "int device, size_t bytes",
         route="current",

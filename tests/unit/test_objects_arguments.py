@@ -1,0 +1,397 @@
+"""What the object API says to arguments that make no sense, and that its messages name the call that was made."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from objects_support import PATIENCE, TYPE, run_python
+
+import infinirt
+from infinirt import _core
+
+
+@pytest.fixture
+def device() -> infinirt.Device:
+    return infinirt.Device(TYPE)
+
+
+@pytest.fixture
+def stream(device: infinirt.Device) -> infinirt.Stream:
+    return device.create_stream()
+
+
+@pytest.fixture
+def buffer(device: infinirt.Device) -> infinirt.Buffer:
+    return device.allocate(8)
+
+
+@pytest.fixture
+def graph(device: infinirt.Device) -> infinirt.Graph:
+    return infinirt.Graph(device)
+
+
+# ---- graphs
+
+WRONG_GRAPH_CALLS: dict[str, tuple[Callable[..., Any], str]] = {
+    "copy from text": (lambda g, b: g.add_copy(b, "x"), "src must be a Buffer or an address as int, not str"),
+    "copy to none": (
+        lambda g, b: g.add_copy(None, b),
+        "dst must be a Buffer or an address as int, not NoneType",
+    ),
+    "copy a fraction": (lambda g, b: g.add_copy(b, b, 1.5), "size must be an integer, not float"),
+    "fill text": (lambda g, _: g.add_fill("x", 1, 8), "dst must be a Buffer"),
+    "fill with text": (lambda g, b: g.add_fill(b, "1"), "value must be an integer, not str"),
+    "host": (lambda g, _: g.add_host(3), "takes a function, not int"),
+    "kernel config": (lambda g, _: g.add_kernel((1, 1), object()), "config must be LaunchConfig, not tuple"),
+    "kernel": (
+        lambda g, _: g.add_kernel(infinirt.LaunchConfig(1), print),
+        "kernel must be Kernel, not builtin_function_or_method",
+    ),
+    "child": (lambda g, b: g.add_child(b), "child must be Graph, not Buffer"),
+    "record": (lambda g, _: g.add_record(None), "event must be Event, not NoneType"),
+    "wait": (lambda g, b: g.add_wait(b), "event must be Event, not Buffer"),
+    "allocate": (lambda g, _: g.add_allocate("8"), "size must be an integer, not str"),
+    "free": (lambda g, _: g.add_free(g), "memory must be a Buffer or an address as int, not Graph"),
+    "one dependency": (lambda g, _: g.add_empty(g.add_empty()), "dependencies must be a list of GraphNode"),
+    "no dependencies": (lambda g, _: g.add_empty(None), "a list of GraphNode objects, not NoneType"),
+    "other dependencies": (
+        lambda g, b: g.add_empty([b]),
+        "each of the dependencies must be GraphNode, not Buffer",
+    ),
+    "instantiate": (lambda g, _: g.instantiate("fast"), "options must be GraphCompleteOptions, not str"),
+    "update": (lambda g, b: g.instantiate().update(b), "source must be Graph or GraphBuilder, not Buffer"),
+    "set_enabled": (lambda g, _: g.instantiate().set_enabled(1, True), "node must be GraphNode, not int"),
+    "is_enabled": (lambda g, _: g.instantiate().is_enabled(g), "node must be GraphNode, not Graph"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_GRAPH_CALLS)
+def test_graphs_say_which_argument_has_the_wrong_type(
+    name: str, graph: infinirt.Graph, buffer: infinirt.Buffer
+) -> None:
+    call, message = WRONG_GRAPH_CALLS[name]
+    with pytest.raises(TypeError, match=re.escape(message)):
+        call(graph, buffer)
+
+
+@pytest.mark.parametrize("size", [-1, -(2**63), 2**64])
+def test_graphs_reject_sizes_that_are_none(graph: infinirt.Graph, buffer: infinirt.Buffer, size: int) -> None:
+    for call in (
+        lambda: graph.add_allocate(size),
+        lambda: graph.add_fill(buffer.ptr, 0, size),
+        lambda: graph.add_copy(buffer.ptr, buffer.ptr, size),
+    ):
+        with pytest.raises(ValueError, match=rf"size must be between 0 and \d+, not {size}"):
+            call()
+    with pytest.raises(ValueError, match="dst must be between 0"):
+        graph.add_fill(-8, 0, 8)
+    assert graph.nodes() == []
+
+
+def test_graphs_take_what_counts_as_an_integer(graph: infinirt.Graph, buffer: infinirt.Buffer) -> None:
+    graph.add_fill(np.uint64(buffer.ptr), np.uint8(3), np.int32(8))
+    graph.instantiate().launch(buffer.stream)
+    assert bytes(buffer) == b"\3" * 8
+
+
+def test_the_functions_beneath_do_not_wrap_round(
+    graph: infinirt.Graph, device: infinirt.Device, buffer: infinirt.Buffer
+) -> None:
+    with pytest.raises(ValueError, match="a size must be between 0"):
+        _core.graph_add_alloc(graph.handle, [], device, -1)
+    with pytest.raises(ValueError, match="a size must be between 0"):
+        _core.graph_add_fill(graph.handle, [], buffer.ptr, 0, 1, -1, 1, 0)
+    with pytest.raises(ValueError, match="must be an address"):
+        _core.graph_add_free(graph.handle, [], -1)
+
+
+@pytest.mark.parametrize("count", [-1, 0, 1, 1025, 10**9])
+def test_a_split_has_a_number_of_branches(device: infinirt.Device, count: int) -> None:
+    builder = device.create_graph_builder().begin_building()
+    with pytest.raises(ValueError, match=f"count must be between 2 and 1024, not {count}"):
+        builder.split(count)
+    builder.close()
+
+
+def test_builders_say_what_they_take(device: infinirt.Device, stream: infinirt.Stream) -> None:
+    with pytest.raises(TypeError, match="stream must be Stream, not NoneType"):
+        infinirt.GraphBuilder(None)  # type: ignore[arg-type]
+    builder = stream.create_graph_builder()
+    for mode in ("loose", 3, []):
+        with pytest.raises(ValueError, match="one of global, thread_local, relaxed"):
+            builder.begin_building(mode)  # type: ignore[arg-type]
+    builder.begin_building()
+    with pytest.raises(TypeError, match="count must be an integer, not float"):
+        builder.split(2.0)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"each argument of join\(\) must be GraphBuilder, not Stream"):
+        infinirt.GraphBuilder.join(builder, stream)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="child must be GraphBuilder or Graph, not str"):
+        builder.embed("graph")  # type: ignore[arg-type]
+    assert builder.end_building().graph.nodes() == []
+
+
+# ---- devices, streams, kernels
+
+
+@pytest.mark.parametrize("ordinal", [1, 99, -1, 2**31, 2**70, -(2**70)])
+def test_devices_that_do_not_exist(ordinal: int) -> None:
+    with infinirt.Device("cpu"), pytest.raises(infinirt.InvalidDeviceError) as caught:
+        infinirt.Device(ordinal)
+    assert f"cpu:{ordinal} does not exist; the only device of type 'cpu' is cpu:0" in str(caught.value)
+
+
+def test_devices_that_do_not_exist_beside_several() -> None:
+    said = run_python(
+        """
+        import infinirt
+        for name in (2, "cpu:2", "cpu:99999999999999999999", 10**5000):
+            try:
+                infinirt.Device(name)
+            except infinirt.InvalidDeviceError as error:
+                print(error)
+        """,
+        INFINIRT_CPU_DEVICES="2",
+        INFINIRT_DEVICE="cpu",
+    )
+    lines = said.splitlines()
+    assert len(lines) == 4
+    assert all("does not exist; devices of type 'cpu' are cpu:0 to cpu:1" in line for line in lines)
+    assert "cpu:99999999999999999999 " in lines[2]
+
+
+@pytest.mark.parametrize("wrong", [1.0, b"cpu", [], object()])
+def test_what_is_no_device(wrong: object) -> None:
+    with pytest.raises(TypeError, match="a device is given as Device, number or name"):
+        infinirt.Device(wrong)  # type: ignore[arg-type]
+
+
+def test_a_device_by_a_number_of_another_type() -> None:
+    with infinirt.Device("cpu") as cpu:
+        assert infinirt.Device(np.int64(0)) is cpu  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("limit", [-1, 2**64])
+def test_a_memory_limit_is_a_size(device: infinirt.Device, limit: int) -> None:
+    with pytest.raises(ValueError, match="limit must be between 0 and"):
+        device.set_memory_limit(limit)
+    with pytest.raises(ValueError, match="limit must be between 0 and"):
+        _core.set_memory_limit(device, limit)
+    device.allocate(1 << 20).close()  # no limit was set
+
+
+def test_options_and_streams_of_other_types(device: infinirt.Device) -> None:
+    with pytest.raises(TypeError, match="options must be StreamOptions, not EventOptions"):
+        device.create_stream(options=infinirt.EventOptions())  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="options must be EventOptions, not str"):
+        device.create_event("timing")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="offer __cuda_stream__, which int does not"):
+        device.create_stream(5)  # type: ignore[arg-type]
+
+
+def test_launches_of_what_is_no_kernel(stream: infinirt.Stream) -> None:
+    with pytest.raises(TypeError, match="kernel must be Kernel, not int"):
+        infinirt.launch(stream, infinirt.LaunchConfig(1), 5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="config must be LaunchConfig, not tuple"):
+        infinirt.launch(stream, (1, 1), 5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="grid must be an integer, not str"):
+        infinirt.LaunchConfig("4")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="shmem_size must be between 0"):
+        infinirt.LaunchConfig(1, shmem_size=-1)
+
+
+def test_waiting_for_none(stream: infinirt.Stream) -> None:
+    with pytest.raises(TypeError, match=r"takes an Event or a stream, not None; .*default_stream"):
+        stream.wait(None)  # type: ignore[arg-type]
+
+
+# ---- memory that nobody knows
+
+
+@pytest.mark.parametrize("value", [1, b"ab"])
+def test_an_address_alone_is_not_filled(device: infinirt.Device, value: int | bytes) -> None:
+    unknown = infinirt.Buffer.from_handle(0x1234, 10, device=device)
+    with pytest.raises(infinirt.InvalidValueError, match=r"fill\(\): the memory at 0x1234 .* owner="):
+        unknown.fill(value)
+    with pytest.raises(infinirt.InvalidValueError, match=r"fill\(\)"):
+        unknown[2:4].fill(value)
+
+
+def test_host_memory_with_an_owner_is_filled(device: infinirt.Device) -> None:
+    data = ctypes.create_string_buffer(4)
+    infinirt.Buffer.from_handle(ctypes.addressof(data), 4, owner=data, device=device).fill(1)
+    device.sync()
+    assert data.raw == b"\1" * 4
+
+
+@pytest.mark.parametrize("value", [1, b"ab"])
+@pytest.mark.parametrize("owned", [False, True])
+def test_freed_memory_is_not_filled_and_the_message_speaks_of_a_fill(
+    device: infinirt.Device, value: int | bytes, owned: bool
+) -> None:
+    pointer = _core.malloc(device, 4096)
+    buffer = infinirt.Buffer.from_handle(pointer, 16, owner=device if owned else None, device=device)
+    buffer.fill(value)
+    device.sync()
+    _core.free(device, pointer)
+    with pytest.raises(infinirt.InvalidValueError, match=r"^fill\(\): .*freed"):
+        buffer.fill(value)
+
+
+# ---- messages name the call
+
+
+def test_synchronising_in_a_capture_names_the_call(stream: infinirt.Stream) -> None:
+    _core.begin_capture(stream, 2)
+    with pytest.raises(infinirt.CaptureError, match=r"^infinirtStreamSynchronize: "):
+        stream.sync()
+    with pytest.raises(infinirt.CaptureError, match="invalidated by infinirtStreamSynchronize"):
+        _core.end_capture(stream)
+
+
+def test_synchronising_with_a_captured_event_names_the_call(stream: infinirt.Stream) -> None:
+    _core.begin_capture(stream, 2)
+    event = stream.record()
+    with pytest.raises(infinirt.CaptureError, match=r"^infinirtEventSynchronize: "):
+        event.sync()
+    with pytest.raises(infinirt.CaptureError, match="invalidated by infinirtEventSynchronize"):
+        _core.end_capture(stream)
+
+
+def test_calls_in_a_host_function_are_named(device: infinirt.Device, stream: infinirt.Stream) -> None:
+    said: list[str] = []
+    ended = threading.Event()
+    event = stream.record()
+    default = device.default_stream
+
+    def forbidden() -> None:
+        for call in (stream.sync, default.sync, event.sync, default.query, device.sync):
+            try:
+                call()
+            except infinirt.NotPermittedError as error:
+                said.append(str(error).split(":")[0])
+        ended.set()
+
+    stream.launch_host_func(forbidden)
+    assert ended.wait(PATIENCE)
+    stream.sync()
+    assert said == [
+        "infinirtStreamSynchronize",
+        "infinirtStreamSynchronize",
+        "infinirtEventSynchronize",
+        "infinirtStreamQuery",
+        "infinirtDeviceSynchronize",
+    ]
+
+
+# ---- closing
+
+
+class Stubborn:
+    """A memory resource whose memory cannot be freed."""
+
+    def __init__(self, device: infinirt.Device, error: Exception) -> None:
+        self.device, self.error, self.attempts = device, error, 0
+        self.memory = ctypes.create_string_buffer(8)
+
+    def allocate(self, size: int, *, stream: Any = None) -> infinirt.Buffer:
+        return infinirt.Buffer.from_handle(ctypes.addressof(self.memory), size, self, device=self.device)  # type: ignore[arg-type]
+
+    def deallocate(self, ptr: int, size: int, *, stream: Any = None) -> None:
+        self.attempts += 1
+        raise self.error
+
+
+def test_a_failed_free_is_raised_once(device: infinirt.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    unraisable: list[object] = []
+    monkeypatch.setattr("sys.unraisablehook", unraisable.append)
+    resource = Stubborn(device, OSError("the memory will not go"))
+    buffer = resource.allocate(8)
+    with pytest.raises(OSError, match="will not go"):
+        buffer.close()
+    assert buffer.is_closed
+    buffer.close()  # closing twice does nothing, here too
+    with pytest.raises(infinirt.InvalidValueError, match="closed"):
+        buffer.fill(0)
+    del buffer
+    assert resource.attempts == 1
+    assert unraisable == []
+
+
+def test_a_free_at_the_wrong_moment_is_done_later(device: infinirt.Device) -> None:
+    resource = Stubborn(device, infinirt.errors.error_from_code(900, "a capture is in the way"))
+    buffer = resource.allocate(8)
+    with pytest.raises(infinirt.CaptureError):
+        buffer.close()
+    assert not buffer.is_closed
+    resource.deallocate = lambda ptr, size, stream=None: None  # type: ignore[assignment, misc]
+    buffer.close()
+    assert buffer.is_closed
+
+
+def test_a_failed_free_is_not_reported_again_at_exit() -> None:
+    said = run_python(
+        """
+        import ctypes, infinirt, sys
+        sys.stderr = sys.stdout
+
+        @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+        def broken(block, arguments):
+            return 719
+
+        device = infinirt.Device("cpu")
+        buffer = infinirt.DirectResource(device).allocate(8)
+        kernel = infinirt.Kernel.from_address(ctypes.cast(broken, ctypes.c_void_p).value, [])
+        infinirt.launch(None, infinirt.LaunchConfig(1), kernel)
+        try:
+            device.sync()
+        except infinirt.StickyError:
+            print("broken")
+        try:
+            buffer.close()
+        except infinirt.StickyError:
+            print("not freed", buffer.is_closed)
+        """,
+        INFINIRT_DEVICE="cpu",
+    )
+    assert said == "broken\nnot freed True\n"
+
+
+# ---- NumPy and memory that the host cannot reach
+
+
+def test_numpy_is_told_that_isolated_memory_cannot_be_reached() -> None:
+    said = run_python(
+        """
+        import infinirt, numpy
+        buffer = infinirt.Device("cpu").allocate(4)
+        for read in (numpy.asarray, numpy.array, lambda b: numpy.asarray(b, dtype="u1"), lambda b: b.__array__()):
+            try:
+                print("read", read(buffer))
+            except BufferError as error:
+                print(error)
+        """,
+        INFINIRT_CPU_MEMORY="isolated",
+        INFINIRT_DEVICE="cpu",
+    )
+    assert said.count("cannot be reached by the host; copy it: buffer.copy_to(array)") == 4
+    assert "read" not in said.replace("reached", "")
+
+
+def test_numpy_reads_other_memory_in_place(device: infinirt.Device, buffer: infinirt.Buffer) -> None:
+    buffer.fill(3)
+    array = np.asarray(buffer)
+    assert array.dtype == np.uint8
+    assert array.ctypes.data == buffer.ptr
+    assert np.array(buffer).ctypes.data != buffer.ptr
+    assert buffer.__array__("uint16").tolist() == [3] * 8  # type: ignore[attr-defined]
+    assert buffer.__array__(copy=True).ctypes.data != buffer.ptr  # type: ignore[attr-defined]
+    del array
+    buffer.close()
+    with pytest.raises(infinirt.InvalidValueError, match="closed"):
+        np.asarray(buffer)
