@@ -38,16 +38,17 @@ std::string parent(const std::string& path) {
   return slash == std::string::npos ? "" : path.substr(0, slash);
 }
 
-// Of the same version as the compiler: those beside it first, which is where a toolkit and the wheels of 13 have them.
+// Of the same version as the compiler: those beside it first, which is where a toolkit and the wheels of 13 have them. The
+// wheels of 12 lie in several folders, and <cuda_fp16.h> of one includes <nv/target> of the other.
 void find_headers(CompilerLibrary& library, int major) {
-  std::vector<std::string> places = {parent(parent(library.path)) + "/include"};
-  for (const std::string& folder : package_folders())
+  std::vector<std::string> places = {parent(parent(library.path)) + "/include"}, parts = {places[0] + "/cccl"};
+  for (const std::string& folder : package_folders()) {
     places.push_back(folder + (major >= 13 ? "/nvidia/cu13/include" : "/nvidia/cuda_runtime/include"));
-  for (const std::string& place : places) {
-    if (!has_cuda_headers(place)) continue;
-    library.include_folders.push_back(place);
-    if (has_cuda_headers(place + "/cccl")) library.include_folders.push_back(place + "/cccl");
-    return;
+    parts.push_back(folder + (major >= 13 ? "/nvidia/cu13/include/cccl" : "/nvidia/cuda_cccl/include"));
+  }
+  for (const auto& wanted : {places, parts}) {
+    const auto found = std::find_if(wanted.begin(), wanted.end(), has_cuda_headers);
+    if (found != wanted.end()) library.include_folders.push_back(*found);
   }
 }
 
