@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/cross_copy.h"
 #include "core/thread_state.h"
 #include "infinirt/generated/table.h"
 #include "infinirt_ext.h"
@@ -27,6 +28,11 @@ struct BackendExtensions {
   // For infinirtXCompile; `out` is empty before. The architecture is that of the calling thread's device when it is null.
   infinirtError_t (*Compile)(const infinirtXCompileInfo&, Compiled& out) = nullptr;
   infinirtError_t (*StreamGetDevice)(infinirtStream_t, int* device) = nullptr;  // also while it captures
+  // What an event stands for now, for streams of other backends: made, waited for on any thread, dropped once.
+  infinirtError_t (*SnapshotEvent)(infinirtEvent_t, void** snapshot) = nullptr;
+  void (*WaitForSnapshot)(void*) = nullptr;
+  void (*DropSnapshot)(void*) = nullptr;
+  infinirtError_t (*CopyNow)(const CrossCopy&) = nullptr;  // between its memory and the host's
   bool (*OwnsPointer)(const void*) = nullptr;  // for backends whose allocations are not in the registry
 };
 

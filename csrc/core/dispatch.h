@@ -59,6 +59,10 @@ const Backend* backend_of_slot(const HandleSlot& slot);
   return reinterpret_cast<uintptr_t>(stream) <= 2 ? route_current(ts) : route_handle(ts, stream);
 }
 
+// One side or both are in the registry.
+const Backend* route_owned(ThreadState& ts, const Backend* target, const Backend* source, const void* first,
+                           const void* second);
+
 // An address that is not in the registry: the backend with native handles knows its own.
 [[gnu::cold]] const Backend* route_unknown_pointer(ThreadState& ts, const void* pointer);
 

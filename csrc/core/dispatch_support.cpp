@@ -33,6 +33,16 @@ infinirtError_t enter_slow(ThreadState& ts, FunctionId function) {
   return infinirtSuccess;
 }
 
+const Backend* route_owned(ThreadState& ts, const Backend* target, const Backend* source, const void* first,
+                           const void* second) {
+  if (source && source == ts.backend) return source;
+  const Backend* native = g_native_backend.load(std::memory_order_acquire);
+  if (native && native == ts.backend && (!target || !source) && native->extensions.OwnsPointer &&
+      native->extensions.OwnsPointer(target ? second : first))
+    return native;
+  return target ? target : source;
+}
+
 const Backend* route_unknown_pointer(ThreadState& ts, const void* pointer) {
   const Backend* native = g_native_backend.load(std::memory_order_acquire);
   const Backend* current = route_current(ts);

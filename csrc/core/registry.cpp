@@ -366,6 +366,11 @@ bool registry_find(const void* pointer, Allocation* found) {
                 [&](const Chunk& chunk, size_t i) { *found = read_entry(chunk, i); });
 }
 
+bool registry_is_empty() {
+  const Index* index = g_index.load(std::memory_order_acquire);
+  return !index || index->count.load(std::memory_order_relaxed) == 0;
+}
+
 const Backend* registry_owner(const void* pointer) {
   const Backend* owner = nullptr;
   const bool found = lookup(reinterpret_cast<uintptr_t>(pointer), [&](const Chunk& chunk, size_t i) {

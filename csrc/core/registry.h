@@ -43,6 +43,9 @@ bool registry_find(const void* pointer, Allocation* found);
 // Changes the entry at `base` under the registry's lock (kind, flags or owner; never base and size).
 bool registry_update(const void* base, void (*change)(Allocation&, void*), void* context);
 
+// Whether nothing is registered at all.
+bool registry_is_empty();
+
 // Only the owner: null for memory the runtime does not know.
 const Backend* registry_owner(const void* pointer);
 

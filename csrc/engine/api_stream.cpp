@@ -52,6 +52,20 @@ infinirtError_t check_look(Stream& stream, const char* what) {
   return error;
 }
 
+// The event is of a backend whose handles are its vendor's. A worker waits, and does not count meanwhile.
+infinirtError_t wait_for_native_event(Stream& stream, const Backend& native, infinirtEvent_t event) {
+  if (stream.capture.load(std::memory_order_acquire)) {
+    return fail(infinirtErrorStreamCaptureUnsupported,
+                "event belongs to device type '%s'; a wait for it cannot be captured", native.name.c_str());
+  }
+  void* snapshot = nullptr;
+  if (auto error = native.extensions.SnapshotEvent(event, &snapshot)) return error;
+  Work work;
+  work.type = WorkType::Host;
+  work.host = {native.extensions.WaitForSnapshot, snapshot, native.extensions.DropSnapshot};
+  return submit(stream, work);
+}
+
 infinirtError_t launch_host(infinirtStream_t handle, infinirtHostFn_t fn, void* data, infinirtHostFn_t destroy) {
   Work work;  // owns the data from here on: whatever fails below disposes of it
   work.type = WorkType::Host;
@@ -104,6 +118,10 @@ infinirtError_t StreamSynchronize(infinirtStream_t stream) {
 
 infinirtError_t StreamWaitEvent(infinirtStream_t stream, infinirtEvent_t event, unsigned int flags) {
   RESOLVE_STREAM(s, stream);
+  if (event && !handle_is_ours(event)) {
+    const Backend* native = g_native_backend.load(std::memory_order_acquire);
+    if (native && native->extensions.SnapshotEvent) return wait_for_native_event(s, *native, event);
+  }
   Event* e = resolve_event(event, "event");
   if (!e) return infinirtErrorInvalidResourceHandle;
   if (flags & ~static_cast<unsigned>(infinirtEventWaitExternal)) {

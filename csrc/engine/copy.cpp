@@ -43,6 +43,11 @@ infinirtError_t check_side(const Engine& engine, const Operand& operand, const v
   return unknown_memory(engine, pointer, argument, advice);
 }
 
+// Another device type's copy may take any time, and no lock may be held meanwhile.
+bool may_run_inline(const Engine& engine, const CopyWork& work) {
+  return !work.other && total_bytes(work) <= engine.inline_limit();
+}
+
 // In the stream's order, but in this thread: the copy is complete on return.
 infinirtError_t copy_here(Stream& stream, CopyWork& work) {
   Engine& engine = *stream.device->engine;
@@ -53,10 +58,9 @@ infinirtError_t copy_here(Stream& stream, CopyWork& work) {
   if (stream.role == StreamRole::Legacy && stream.device->blocking_captures.load(std::memory_order_relaxed) > 0) {
     if (auto error = capture_bars_legacy(*stream.device)) return error;
   }
-  if (total_bytes(work) <= engine.inline_limit() && try_run_inline(stream, [&] { result = engine.copy(work); }))
-    return result;
+  if (may_run_inline(engine, work) && try_run_inline(stream, [&] { result = engine.copy(work); })) return result;
   if (auto error = wait_for_turn(stream)) return error;
-  return engine.copy(work);
+  return perform_copy(engine, work);
 }
 
 // Takes the source's bytes now, so that the caller may change them at once. False when there is no memory for that.
@@ -79,7 +83,7 @@ bool stage_source(CopyWork& work) {
 infinirtError_t copy_later(Stream& stream, const CopyWork& copy) {
   Engine& engine = *stream.device->engine;
   infinirtError_t result = infinirtSuccess;
-  if (total_bytes(copy) <= engine.inline_limit() && try_run_inline(stream, [&] { result = engine.copy(copy); })) {
+  if (may_run_inline(engine, copy) && try_run_inline(stream, [&] { result = engine.copy(copy); })) {
     std::free(copy.staging);
     return result;
   }
@@ -109,7 +113,7 @@ infinirtError_t copy_asynchronously(Stream& stream, CopyRequest& request) {
     infinirtError_t result = infinirtSuccess;
     if (may_stage) {
       Engine& engine = *stream.device->engine;
-      if (try_run_inline(stream, [&] { result = engine.copy(work); })) return result;
+      if (may_run_inline(engine, work) && try_run_inline(stream, [&] { result = engine.copy(work); })) return result;
       if (stage_source(work)) return copy_later(stream, work);
     }
     return copy_here(stream, work);
@@ -150,7 +154,19 @@ infinirtError_t check_copy(const Engine& engine, CopyRequest& request) {
   work.dst_device = request.dst.work_device();
   work.src_device = request.src.work_device();
   work.staging = nullptr;
+  work.other = request.dst.other_than(engine.backend);
+  if (!work.other) work.other = request.src.other_than(engine.backend);
   return infinirtSuccess;
+}
+
+infinirtError_t perform_copy(Engine& engine, const CopyWork& work) {
+  if (!work.other) return engine.copy(work);
+  // The other side takes our memory for the host's.
+  const auto reached = [&](const void* pointer) {
+    return const_cast<void*>(engine.in_device_range(pointer) ? engine.host_address(pointer) : pointer);
+  };
+  return work.other->extensions.CopyNow({reached(work.dst), reached(work.src), work.dst_pitch, work.src_pitch,
+                                         work.dst_slice, work.src_slice, work.width, work.height, work.depth});
 }
 
 infinirtError_t run_copy(Stream& stream, CopyRequest& request, CopyCall call) {

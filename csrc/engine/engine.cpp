@@ -7,6 +7,7 @@
 #include "engine/fork.h"
 #include "engine/graph_run.h"
 #include "engine/ipc.h"
+#include "engine/memory.h"
 #include "engine/random_schedule.h"
 #include "engine/stream.h"
 
@@ -192,7 +193,7 @@ void execute_work(EngineDevice& device, Work& work) {
   infinirtError_t error = infinirtSuccess;
   switch (work.type) {
     case WorkType::Copy:
-      if (!failed) error = device.engine->copy(work.copy);
+      if (!failed) error = perform_copy(*device.engine, work.copy);
       break;
     case WorkType::Fill:
       if (!failed) error = device.engine->fill(work.fill);

@@ -50,7 +50,16 @@ void give_back(const Allocation& a) {
 Operand find_operand(const void* pointer) {
   Operand operand;
   Allocation a;
-  if (!registry_find(pointer, &a)) return operand;
+  if (!registry_find(pointer, &a)) {
+    const Backend* native = g_native_backend.load(std::memory_order_acquire);
+    if (native && pointer && native->extensions.OwnsPointer(pointer)) {  // it checks bounds itself
+      operand.place = Place::Device;
+      operand.backend = native;
+      operand.base = reinterpret_cast<uintptr_t>(pointer);
+      operand.size = SIZE_MAX - operand.base;
+    }
+    return operand;
+  }
   operand.place = place_of(a.kind);
   operand.kind = a.kind;
   operand.device = a.device;
@@ -98,7 +107,8 @@ infinirtError_t check_operand(const Engine& engine, const Operand& operand, cons
                 "%s %p has %zu bytes left in its allocation of %zu bytes at %s:%d, but %zu are needed", argument,
                 pointer, left, operand.size, type, operand.device, bytes);
   }
-  if (operand.backend != &engine.backend && operand.place == Place::Device) {
+  const bool reachable = operand.backend == &engine.backend || operand.backend->extensions.CopyNow;
+  if (!reachable && operand.place == Place::Device) {
     return fail(infinirtErrorInvalidValue,
                 "%s %p is memory of %s:%d, which device type '%s' cannot reach; copy it to host memory first", argument,
                 pointer, type, operand.device, engine.backend.name.c_str());

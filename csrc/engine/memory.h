@@ -33,6 +33,10 @@ struct Operand {
   bool is_host() const { return place == Place::Unknown || place == Place::Pinned; }
   // As CopyWork and FillWork want it: -1 for whatever the host reaches directly.
   int16_t work_device() const { return place == Place::Device ? static_cast<int16_t>(device) : int16_t{-1}; }
+  // The device type that has to do the copy if it is not `own`; null: `own` can.
+  const Backend* other_than(const Backend& own) const {
+    return place == Place::Device && backend != &own ? backend : nullptr;
+  }
 };
 
 Operand find_operand(const void* pointer);
@@ -90,6 +94,7 @@ inline void note_use(const Stream& stream, const Operand& operand) {
   const EngineDevice& user = *stream.device;
   if (operand.place != Place::Device || operand.device == user.ordinal) [[likely]]
     return;
+  if (operand.backend != &user.engine->backend) return;  // orders its own users
   std::atomic<uint64_t>& users = user.engine->devices[static_cast<size_t>(operand.device)]->users;
   const uint64_t bit = uint64_t{1} << (user.ordinal & 63);
   if (!(users.load(std::memory_order_relaxed) & bit)) users.fetch_or(bit, std::memory_order_acq_rel);
@@ -126,6 +131,9 @@ struct CopyRequest {
 void find_copy_operands(CopyRequest& request);
 infinirtError_t check_copy(const Engine& engine, CopyRequest& request);
 infinirtError_t run_copy(Stream& stream, CopyRequest& request, CopyCall call);
+
+// Carries the work out, here and now: by the engine, or by the device type of the other side.
+infinirtError_t perform_copy(Engine& engine, const CopyWork& work);
 
 // DeviceReset: gives back everything that infinirtMalloc and its relatives made on the device, and forgets memory that was
 // registered there. Stream-ordered memory stays. The device is idle.

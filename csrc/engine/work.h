@@ -9,6 +9,7 @@
 
 namespace infinirt {
 
+struct Backend;
 struct Event;
 struct Kernel;
 struct Stream;
@@ -37,6 +38,8 @@ struct CopyWork {
   size_t width, height, depth;
   void* staging;                // owned copy of the source that goes when the work has run; null usually
   int16_t dst_device, src_device;  // -1: host memory
+  const Backend*
+      other;         // the device type that one side belongs to if not the stream's, and that does the copy; or null
 };
 
 struct FillWork {

@@ -71,6 +71,9 @@ void fill(BackendTable& table) {
 
 const Backend* current_backend(ThreadState&) { return routing_works ? &backends[0] : nullptr; }
 std::atomic<const Backend*> g_native_backend{&backends[1]};
+const Backend* route_owned(ThreadState&, const Backend* target, const Backend* source, const void*, const void*) {
+  return target ? target : source;
+}
 const Backend* route_unknown_pointer(ThreadState&, const void*) { return &backends[0]; }
 const Backend* backend_of_slot(const HandleSlot& slot) { return &backends[slot.backend]; }
 infinirtError_t unsupported_call(FunctionId) { return infinirtErrorNotSupported; }

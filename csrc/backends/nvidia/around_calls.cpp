@@ -13,6 +13,10 @@ namespace infinirt::nvidia {
 std::atomic<uintptr_t> g_dead_handles[kRememberedHandles];
 
 infinirtError_t refuse_dead(const void* handle, const char* argument) {
+  if (handle_is_ours(handle)) {
+    return fail(infinirtErrorInvalidResourceHandle, "%s %p belongs to another device type than 'nvidia'", argument,
+                handle);
+  }
   return fail(infinirtErrorInvalidResourceHandle, "%s %p was destroyed already", argument, handle);
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "core/error.h"
+#include "core/handle.h"
 #include "core/thread_state.h"
 
 namespace infinirt::nvidia {
@@ -20,14 +21,18 @@ inline std::atomic<uintptr_t>& dead_slot(uintptr_t handle) {
   return g_dead_handles[(handle >> 4) * 0x9e3779b97f4a7c15ull >> 54];
 }
 
+inline bool was_destroyed(uintptr_t handle) {
+  return handle > 2 && dead_slot(handle).load(std::memory_order_relaxed) == handle;
+}
+
+// Handles of other device types, which are not the library's, would crash it as well.
 inline bool is_dead(const void* handle) {
-  const auto value = reinterpret_cast<uintptr_t>(handle);
-  return value > 2 && dead_slot(value).load(std::memory_order_relaxed) == value;
+  return was_destroyed(reinterpret_cast<uintptr_t>(handle)) || handle_is_ours(handle);
 }
 
 inline void note_alive(const void* handle) {
   const auto value = reinterpret_cast<uintptr_t>(handle);
-  if (is_dead(handle)) dead_slot(value).store(0, std::memory_order_relaxed);
+  if (was_destroyed(value)) dead_slot(value).store(0, std::memory_order_relaxed);
 }
 
 // Marks a handle before the library destroys it: afterwards another thread may be given the same address.

@@ -4,6 +4,8 @@
 #include <mutex>
 
 #include "backends/nvidia/compiler.h"
+#include "backends/nvidia/copies.h"
+#include "backends/nvidia/cross_events.h"
 #include "backends/nvidia/host_function.h"
 #include "backends/nvidia/real_library.h"
 #include "core/error.h"
@@ -82,6 +84,10 @@ Backend* make_backend() {
   backend->extensions.LaunchHostFunc = launch_host_func;
   backend->extensions.Compile = compile;
   backend->extensions.StreamGetDevice = stream_get_device;
+  backend->extensions.SnapshotEvent = snapshot_event;
+  backend->extensions.WaitForSnapshot = wait_for_snapshot;
+  backend->extensions.DropSnapshot = drop_snapshot;
+  backend->extensions.CopyNow = copy_now;
   backend->extensions.OwnsPointer = owns_pointer;
   g_backend = backend;
   pthread_atfork(nullptr, nullptr, in_forked_child);

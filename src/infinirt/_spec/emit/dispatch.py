@@ -14,11 +14,13 @@ namespace infinirt {{
 
 namespace {{
 
-// A copy belongs to whoever owns its target, else its source: host memory that nobody registered has no owner.
+// A copy belongs to the thread's device type if that has a part in it, else to whoever owns its target or its source: host
+// memory that nobody registered has no owner.
 inline const Backend* route_pointers(ThreadState& ts, const void* first, const void* second) {{
-  const Backend* owner = registry_owner(first);
-  if (!owner) owner = registry_owner(second);
-  if (owner) return owner;
+  const Backend* target = registry_owner(first);
+  const Backend* source = registry_owner(second);
+  if (target && target == ts.backend) return target;
+  if (target || source) return route_owned(ts, target, source, first, second);
   const Backend* backend = route_miss(ts, first);
   return backend == ts.backend ? route_miss(ts, second) : backend;
 }}

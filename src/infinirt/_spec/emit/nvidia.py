@@ -46,8 +46,8 @@ _NO_WORK = [
     "StreamUpdate",
 ]
 
-# Written by hand, because they do more than the real function: copies that may cross backends.
-BY_HAND: frozenset[str] = frozenset()
+# Written by hand, because they do more than the real function: copies and waits that may cross device types.
+BY_HAND = frozenset({"Memcpy", "MemcpyAsync", "Memcpy2D", "Memcpy2DAsync", "StreamWaitEvent"})
 
 # 12.9's plain name means another symbol there.
 _SYMBOLS_12 = {
@@ -59,6 +59,8 @@ _TOP = f"""\
 // {GENERATED}
 #include "backends/nvidia/around_calls.h"
 #include "backends/nvidia/compat13.h"
+#include "backends/nvidia/copies.h"
+#include "backends/nvidia/cross_events.h"
 #include "backends/nvidia/real_library.h"
 
 namespace infinirt::nvidia {{

@@ -1,0 +1,176 @@
+#include "backends/nvidia/copies.h"
+
+#include <atomic>
+
+#include "backends/nvidia/around_calls.h"
+#include "backends/nvidia/real_library.h"
+#include "backends/nvidia/staging.h"
+#include "core/backend.h"
+#include "core/registry.h"
+
+namespace infinirt::nvidia {
+
+namespace {
+
+// Memory of another device type that the host can reach is host memory to the GPU: the address is translated, and the kind
+// left to the real library, which knows the other side.
+infinirtError_t translate(const void*& pointer, const char* argument, bool* foreign) {
+  Allocation found;
+  if (!registry_find(pointer, &found)) return infinirtSuccess;
+  *foreign = true;
+  if (found.kind == MemoryKind::Pinned || found.kind == MemoryKind::Registered) return infinirtSuccess;
+  auto* owner = const_cast<Backend*>(found.backend);
+  void* host = nullptr;
+  if (!owner->extensions.GetHostAddress ||
+      owner->extensions.GetHostAddress(*owner, pointer, &host) != infinirtSuccess) {
+    return fail(infinirtErrorInvalidValue,
+                "%s %p is memory of %s:%d, which device type 'nvidia' cannot reach; copy it to host memory first",
+                argument, pointer, owner->name.c_str(), found.device);
+  }
+  pointer = host;
+  return infinirtSuccess;
+}
+
+struct Operands {
+  void* dst;
+  const void* src;
+  enum infinirtMemcpyKind kind;
+
+  // Cheap while no other device type has memory.
+  infinirtError_t resolve() {
+    if (registry_is_empty()) return infinirtSuccess;
+    bool foreign = false;
+    const void* target = dst;
+    if (auto error = translate(target, "dst", &foreign)) return error;
+    if (auto error = translate(src, "src", &foreign)) return error;
+    dst = const_cast<void*>(target);
+    if (foreign) kind = infinirtMemcpyDefault;
+    return infinirtSuccess;
+  }
+};
+
+infinirtStream_t implicit_stream() {
+  return thread_state().implicit_stream ? infinirtStreamPerThread : infinirtStreamLegacy;
+}
+
+bool is_staged(const Operands& o, size_t count, infinirtStream_t stream, infinirtError_t* error) {
+  return count >= kStagedCopyBytes && o.kind != infinirtMemcpyDeviceToDevice && o.kind != infinirtMemcpyHostToHost &&
+         copy_staged(o.dst, o.src, count, stream, error) == StagedCopy::Done;
+}
+
+}  // namespace
+
+infinirtError_t Memcpy(void* dst, const void* src, size_t count, enum infinirtMemcpyKind kind) {
+  Operands o{dst, src, kind};
+  if (auto error = o.resolve()) return error;
+  infinirtError_t error = infinirtSuccess;
+  if (!is_staged(o, count, implicit_stream(), &error)) {
+    error = thread_state().implicit_stream ? real_per_thread.Memcpy(o.dst, o.src, count, o.kind)
+                                           : real.Memcpy(o.dst, o.src, count, o.kind);
+  }
+  if (error == infinirtSuccess) [[likely]]
+    return error;
+  return failed(FunctionId::Memcpy, error, nullptr, "dst %p, src %p, count %zu, kind %d", dst, src, count,
+                static_cast<int>(kind));
+}
+
+infinirtError_t MemcpyAsync(void* dst, const void* src, size_t count, enum infinirtMemcpyKind kind,
+                            infinirtStream_t stream) {
+  if (is_dead(stream)) [[unlikely]]
+    return refuse_dead(stream, "stream");
+  note_call(FunctionId::MemcpyAsync, stream, nullptr);
+  Operands o{dst, src, kind};
+  if (auto error = o.resolve()) return error;
+  infinirtError_t error = infinirtSuccess;
+  if (!is_staged(o, count, stream, &error)) error = real.MemcpyAsync(o.dst, o.src, count, o.kind, stream);
+  if (error == infinirtSuccess) [[likely]]
+    return error;
+  return failed(FunctionId::MemcpyAsync, error, stream, "dst %p, src %p, count %zu, kind %d, stream %p", dst, src,
+                count, static_cast<int>(kind), shown(stream));
+}
+
+infinirtError_t Memcpy2D(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width, size_t height,
+                         enum infinirtMemcpyKind kind) {
+  Operands o{dst, src, kind};
+  if (auto error = o.resolve()) return error;
+  const auto call = thread_state().implicit_stream ? real_per_thread.Memcpy2D : real.Memcpy2D;
+  const infinirtError_t error = call(o.dst, dpitch, o.src, spitch, width, height, o.kind);
+  if (error == infinirtSuccess) [[likely]]
+    return error;
+  return failed(FunctionId::Memcpy2D, error, nullptr,
+                "dst %p, dpitch %zu, src %p, spitch %zu, width %zu, height %zu, kind %d", dst, dpitch, src, spitch,
+                width, height, static_cast<int>(kind));
+}
+
+infinirtError_t Memcpy2DAsync(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width, size_t height,
+                              enum infinirtMemcpyKind kind, infinirtStream_t stream) {
+  if (is_dead(stream)) [[unlikely]]
+    return refuse_dead(stream, "stream");
+  note_call(FunctionId::Memcpy2DAsync, stream, nullptr);
+  Operands o{dst, src, kind};
+  if (auto error = o.resolve()) return error;
+  const infinirtError_t error = real.Memcpy2DAsync(o.dst, dpitch, o.src, spitch, width, height, o.kind, stream);
+  if (error == infinirtSuccess) [[likely]]
+    return error;
+  return failed(FunctionId::Memcpy2DAsync, error, stream,
+                "dst %p, dpitch %zu, src %p, spitch %zu, width %zu, height %zu, kind %d, stream %p", dst, dpitch, src,
+                spitch, width, height, static_cast<int>(kind), shown(stream));
+}
+
+namespace {
+
+// One private stream per device; work of the caller's streams is ordered by events, not by this one.
+infinirtError_t private_stream(int device, infinirtStream_t* stream) {
+  constexpr int kMaxDevices = 64;
+  static std::atomic<infinirtStream_t> streams[kMaxDevices];
+  if (device < 0 || device >= kMaxDevices) return infinirtErrorInvalidDevice;
+  *stream = streams[device].load();
+  if (*stream) return infinirtSuccess;
+  infinirtStream_t made = nullptr;
+  if (auto error = real.StreamCreateWithFlags(&made, infinirtStreamNonBlocking)) return error;
+  if (streams[device].compare_exchange_strong(*stream, made)) {
+    *stream = made;
+  } else {
+    real.StreamDestroy(made);
+  }
+  return infinirtSuccess;
+}
+
+infinirtError_t copy_on(const CrossCopy& c, infinirtStream_t stream) {
+  infinirtError_t error = infinirtSuccess;
+  if (c.height == 1 && c.depth == 1) {
+    if (c.width < kStagedCopyBytes || copy_staged(c.dst, c.src, c.width, stream, &error) != StagedCopy::Done)
+      error = real.MemcpyAsync(c.dst, c.src, c.width, infinirtMemcpyDefault, stream);
+  } else {
+    for (size_t z = 0; z < c.depth && error == infinirtSuccess; ++z) {
+      error = real.Memcpy2DAsync(static_cast<char*>(c.dst) + z * c.dst_slice, c.dst_pitch,
+                                 static_cast<const char*>(c.src) + z * c.src_slice, c.src_pitch, c.width, c.height,
+                                 infinirtMemcpyDefault, stream);
+    }
+  }
+  return error == infinirtSuccess ? real.StreamSynchronize(stream) : error;
+}
+
+}  // namespace
+
+infinirtError_t copy_now(const CrossCopy& copy) {
+  int device = -1, current = 0;
+  for (const void* pointer : {static_cast<const void*>(copy.dst), copy.src}) {
+    struct infinirtPointerAttributes attributes = {};
+    if (real.PointerGetAttributes(&attributes, pointer) == infinirtSuccess &&
+        attributes.type == infinirtMemoryTypeDevice)
+      device = attributes.device;
+  }
+  infinirtError_t error = real.GetDevice(&current);
+  if (device < 0) device = current;
+  if (!error && device != current) error = real.SetDevice(device);
+  infinirtStream_t stream = nullptr;
+  if (!error) error = private_stream(device, &stream);
+  if (!error) error = copy_on(copy, stream);
+  if (device != current) real.SetDevice(current);
+  return error == infinirtSuccess ? error
+                                  : failed(FunctionId::MemcpyAsync, error, stream, "dst %p, src %p, %zu bytes",
+                                           copy.dst, copy.src, copy.width * copy.height * copy.depth);
+}
+
+}  // namespace infinirt::nvidia

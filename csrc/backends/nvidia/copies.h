@@ -1,0 +1,21 @@
+// Copies that do more than the real function: with memory of other device types, and staged.
+#pragma once
+
+#include "core/cross_copy.h"
+#include "infinirt.h"
+
+namespace infinirt::nvidia {
+
+// Table entries.
+infinirtError_t Memcpy(void* dst, const void* src, size_t count, enum infinirtMemcpyKind kind);
+infinirtError_t MemcpyAsync(void* dst, const void* src, size_t count, enum infinirtMemcpyKind kind,
+                            infinirtStream_t stream);
+infinirtError_t Memcpy2D(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width, size_t height,
+                         enum infinirtMemcpyKind kind);
+infinirtError_t Memcpy2DAsync(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width, size_t height,
+                              enum infinirtMemcpyKind kind, infinirtStream_t stream);
+
+// For other backends' streams: copies, and is done when it returns.
+infinirtError_t copy_now(const CrossCopy& copy);
+
+}  // namespace infinirt::nvidia

@@ -1,0 +1,240 @@
+"""The CPU device and a GPU in one process: copies and waits from one to the other."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from gpu_support import Kind, fails, host, ok, pattern, run_python, using
+
+from infinirt import runtime as rt
+
+pytestmark = pytest.mark.gpu
+
+SIZES = (1, 1000, 65536, (2 << 20) - 1, 2 << 20, (2 << 20) + 1, (37 << 20) + 12345)
+
+
+class Pair:
+    """Memory of both device types, and a stream of each."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        with using("cpu"):
+            self.cpu = ok(rt.infinirtMalloc(size))
+            self.cpu_stream = ok(rt.infinirtStreamCreateWithFlags(1))
+        with using("nvidia"):
+            self.gpu = ok(rt.infinirtMalloc(size))
+            self.gpu_stream = ok(rt.infinirtStreamCreateWithFlags(1))
+
+    def close(self) -> None:
+        for stream in (self.cpu_stream, self.gpu_stream):
+            ok(rt.infinirtStreamSynchronize(stream))
+            ok(rt.infinirtStreamDestroy(stream))
+        ok(rt.infinirtFree(self.cpu))  # each goes to its owner, whatever type is current
+        ok(rt.infinirtFree(self.gpu))
+
+    def set_cpu(self, data: bytes) -> None:
+        with using("cpu"):
+            ok(rt.infinirtMemcpy(self.cpu, data, self.size, Kind.infinirtMemcpyHostToDevice))
+
+    def get(self, device_type: str) -> bytes:
+        back = host(self.size)
+        with using(device_type):
+            pointer = self.cpu if device_type == "cpu" else self.gpu
+            ok(rt.infinirtMemcpy(back, pointer, self.size, Kind.infinirtMemcpyDeviceToHost))
+        return back.raw
+
+
+@pytest.fixture(params=SIZES)
+def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
+    made = Pair(request.param)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("current", ["cpu", "nvidia"])
+@pytest.mark.parametrize("kind", [Kind.infinirtMemcpyDefault, Kind.infinirtMemcpyDeviceToDevice])
+def test_synchronous_copies(pair: Pair, current: str, kind: Any) -> None:
+    data = pattern(pair.size)[: pair.size]
+    pair.set_cpu(data)
+    with using(current):
+        ok(rt.infinirtMemcpy(pair.gpu, pair.cpu, pair.size, kind))
+        assert pair.get("nvidia") == data
+        other = pattern(pair.size, 3)[: pair.size]
+        with using("nvidia"):
+            ok(rt.infinirtMemcpy(pair.gpu, other, pair.size, Kind.infinirtMemcpyHostToDevice))
+        ok(rt.infinirtMemcpy(pair.cpu, pair.gpu, pair.size, kind))
+    assert pair.get("cpu") == other
+
+
+@pytest.mark.parametrize("on", ["cpu", "nvidia"])
+def test_asynchronous_copies_on_either_ones_stream(pair: Pair, on: str) -> None:
+    stream = pair.cpu_stream if on == "cpu" else pair.gpu_stream
+    data = pattern(pair.size)[: pair.size]
+    pair.set_cpu(data)
+    ok(rt.infinirtMemcpyAsync(pair.gpu, pair.cpu, pair.size, Kind.infinirtMemcpyDefault, stream))
+    ok(rt.infinirtStreamSynchronize(stream))
+    assert pair.get("nvidia") == data
+    pair.set_cpu(bytes(pair.size))
+    ok(rt.infinirtMemcpyAsync(pair.cpu, pair.gpu, pair.size, Kind.infinirtMemcpyDefault, stream))
+    ok(rt.infinirtStreamSynchronize(stream))
+    assert pair.get("cpu") == data
+
+
+def test_planes() -> None:
+    pair = Pair(64 * 64)
+    data = pattern(64 * 64)[: 64 * 64]
+    pair.set_cpu(data)
+    for stream in (pair.cpu_stream, pair.gpu_stream):
+        with using("nvidia"):
+            ok(rt.infinirtMemset(pair.gpu, 0, 64 * 64))
+        ok(rt.infinirtMemcpy2DAsync(pair.gpu, 64, pair.cpu, 64, 16, 64, Kind.infinirtMemcpyDefault, stream))
+        ok(rt.infinirtStreamSynchronize(stream))
+        found = pair.get("nvidia")
+        assert all(found[64 * i : 64 * i + 16] == data[64 * i : 64 * i + 16] for i in range(64))
+        assert all(found[64 * i + 16 : 64 * i + 64] == bytes(48) for i in range(64))
+    pair.close()
+
+
+def test_isolated_memory_of_the_cpu_crosses_too() -> None:
+    out = run_python(
+        """
+        from infinirt import runtime as rt
+        def ok(r): assert int(r[0]) == 0, rt.infinirtXGetLastErrorMessage(); return r[1] if len(r) > 1 else None
+        ok(rt.infinirtXSetDeviceType("cpu")); cpu = ok(rt.infinirtMalloc(4096)); ok(rt.infinirtMemset(cpu, 7, 4096))
+        ok(rt.infinirtDeviceSynchronize())
+        ok(rt.infinirtXSetDeviceType("nvidia")); gpu = ok(rt.infinirtMalloc(4096))
+        ok(rt.infinirtMemcpy(gpu, cpu, 4096, rt.infinirtMemcpyKind.infinirtMemcpyDefault))
+        back = bytearray(4096)
+        ok(rt.infinirtMemcpy(back, gpu, 4096, rt.infinirtMemcpyKind.infinirtMemcpyDeviceToHost))
+        print(back == bytes([7]) * 4096)
+        """,
+        INFINIRT_CPU_MEMORY="isolated",
+    )
+    assert out == "True\n"
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("call", ["sync", "async"])
+def test_pageable_memory_of_any_size(size: int, call: str) -> None:
+    """Large copies are staged in chunks by several threads."""
+    with using("nvidia"):
+        gpu, stream = ok(rt.infinirtMalloc(size)), ok(rt.infinirtStreamCreateWithFlags(1))
+        source = ctypes.create_string_buffer(pattern(size)[:size], size)
+        back = host(size)
+        if call == "sync":
+            ok(rt.infinirtMemcpy(gpu, source, size, Kind.infinirtMemcpyHostToDevice))
+            ctypes.memset(source, 0, size)  # it may be reused at once
+            ok(rt.infinirtMemcpy(back, gpu, size, Kind.infinirtMemcpyDeviceToHost))
+        else:
+            ok(rt.infinirtMemcpyAsync(gpu, source, size, Kind.infinirtMemcpyHostToDevice, stream))
+            ok(rt.infinirtMemcpyAsync(back, gpu, size, Kind.infinirtMemcpyDeviceToHost, stream))
+            ok(rt.infinirtStreamSynchronize(stream))
+        assert back.raw == pattern(size)[:size]
+        ok(rt.infinirtStreamDestroy(stream))
+        ok(rt.infinirtFree(gpu))
+
+
+def test_several_threads_copy_pageable_memory_at_once() -> None:
+    size, problems = 9 << 20, []
+
+    def work(seed: int) -> None:
+        ok(rt.infinirtXSetDeviceType("nvidia"))
+        gpu, stream = ok(rt.infinirtMalloc(size)), ok(rt.infinirtStreamCreateWithFlags(1))
+        data, back = pattern(size, seed)[:size], host(size)
+        for _ in range(3):
+            ok(rt.infinirtMemcpyAsync(gpu, data, size, Kind.infinirtMemcpyHostToDevice, stream))
+            ok(rt.infinirtMemcpyAsync(back, gpu, size, Kind.infinirtMemcpyDeviceToHost, stream))
+            ok(rt.infinirtStreamSynchronize(stream))
+            if back.raw != data:
+                problems.append(seed)
+        ok(rt.infinirtFree(gpu))
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+
+
+# ---- Events -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_gpu_waits_for_the_cpu() -> None:
+    gate, pair = threading.Event(), Pair(4096)
+    with using("cpu"):
+        event = ok(rt.infinirtEventCreateWithFlags(2))
+    pair.set_cpu(bytes(4096))
+    ok(rt.infinirtLaunchHostFunc(pair.cpu_stream, lambda _: gate.wait(60), None))
+    ok(rt.infinirtMemsetAsync(pair.cpu, 5, 4096, pair.cpu_stream))
+    ok(rt.infinirtEventRecord(event, pair.cpu_stream))
+    ok(rt.infinirtStreamWaitEvent(pair.gpu_stream, event, 0))
+    with using("nvidia"):
+        done = ok(rt.infinirtEventCreateWithFlags(2))
+        ok(rt.infinirtEventRecord(done, pair.gpu_stream))
+    assert int(rt.infinirtEventQuery(done)[0]) == 600
+    # A later record does not move what is waited for.
+    ok(rt.infinirtEventRecord(event, pair.cpu_stream))
+    gate.set()
+    ok(rt.infinirtStreamSynchronize(pair.gpu_stream))
+    ok(rt.infinirtMemcpyAsync(pair.gpu, pair.cpu, 4096, Kind.infinirtMemcpyDefault, pair.gpu_stream))
+    ok(rt.infinirtStreamSynchronize(pair.gpu_stream))
+    assert pair.get("nvidia") == b"\5" * 4096
+    ok(rt.infinirtEventDestroy(event))
+    ok(rt.infinirtEventDestroy(done))
+    pair.close()
+
+
+def test_the_cpu_waits_for_a_gpu() -> None:
+    """Two hops: the GPU waits for the CPU, and another stream of the CPU for the GPU."""
+    gate, order, pair = threading.Event(), [], Pair(64)
+    with using("cpu"):
+        first, last = ok(rt.infinirtEventCreateWithFlags(2)), ok(rt.infinirtStreamCreateWithFlags(1))
+    with using("nvidia"):
+        middle = ok(rt.infinirtEventCreateWithFlags(2))
+    ok(rt.infinirtLaunchHostFunc(pair.cpu_stream, lambda _: (gate.wait(60), order.append("first")), None))
+    ok(rt.infinirtEventRecord(first, pair.cpu_stream))
+    ok(rt.infinirtStreamWaitEvent(pair.gpu_stream, first, 0))
+    ok(rt.infinirtEventRecord(middle, pair.gpu_stream))
+    ok(rt.infinirtStreamWaitEvent(last, middle, 0))
+    ok(rt.infinirtLaunchHostFunc(last, lambda _: order.append("last"), None))
+    assert int(rt.infinirtStreamQuery(last)[0]) == 600
+    gate.set()
+    ok(rt.infinirtStreamSynchronize(last))
+    assert order == ["first", "last"]
+    ok(rt.infinirtStreamDestroy(last))
+    pair.close()
+
+
+def test_many_waits_reuse_their_words() -> None:
+    pair = Pair(64)
+    with using("cpu"):
+        event = ok(rt.infinirtEventCreateWithFlags(2))
+    for _ in range(500):
+        ok(rt.infinirtLaunchHostFunc(pair.cpu_stream, lambda _: None, None))
+        ok(rt.infinirtEventRecord(event, pair.cpu_stream))
+        ok(rt.infinirtStreamWaitEvent(pair.gpu_stream, event, 0))
+    ok(rt.infinirtStreamSynchronize(pair.gpu_stream))
+    pair.close()
+
+
+def test_handles_of_the_other_type_are_refused() -> None:
+    pair = Pair(64)
+    with using("cpu"):
+        cpu_event = ok(rt.infinirtEventCreate())
+    with using("nvidia"):
+        graph = ok(rt.infinirtGraphCreate(0))
+        executable = ok(rt.infinirtGraphInstantiate(graph, 0))
+    assert "another device type" in fails(rt.infinirtEventRecord(cpu_event, pair.gpu_stream), 400)
+    assert "another device type" in fails(
+        rt.infinirtStreamCopyAttributes(pair.gpu_stream, pair.cpu_stream), 400
+    )
+    assert int(rt.infinirtGraphLaunch(executable, pair.cpu_stream)[0]) in (1, 400)
+    rt.infinirtGetLastError()
+    ok(rt.infinirtGraphExecDestroy(executable))
+    ok(rt.infinirtGraphDestroy(graph))
+    pair.close()

@@ -1,0 +1,185 @@
+"""What this runtime adds around NVIDIA's own: messages, destroyed handles, attribution of errors, forks."""
+
+from __future__ import annotations
+
+import pytest
+from gpu_support import Kind, fails, ok, run_python, using
+
+from infinirt import runtime as rt
+
+pytestmark = pytest.mark.gpu
+
+PRELUDE = """
+import os, sys
+from infinirt import runtime as rt
+def ok(r):
+    assert int(r[0]) == 0, (r, rt.infinirtXGetLastErrorMessage())
+    return None if len(r) == 1 else r[1] if len(r) == 2 else r[1:]
+"""
+
+
+def test_every_function_of_the_table_is_native() -> None:
+    with using("nvidia"):
+        names = [name for name in dir(rt) if name.startswith("infinirt") and not name.startswith("infinirtX")]
+        functions = [
+            name for name in names if callable(getattr(rt, name)) and not isinstance(getattr(rt, name), type)
+        ]
+        support = {name: rt.infinirtXGetSupport("nvidia", name) for name in functions}
+        known = {name: int(value[1]) for name, value in support.items() if int(value[0]) == 0}
+    assert len(known) > 200
+    assert {name for name, value in known.items() if value != 2} == set()
+
+
+def test_destroyed_handles_are_errors() -> None:
+    with using("nvidia"):
+        stream, event = ok(rt.infinirtStreamCreate()), ok(rt.infinirtEventCreate())
+        ok(rt.infinirtStreamDestroy(stream))
+        ok(rt.infinirtEventDestroy(event))
+        for result in (
+            rt.infinirtStreamQuery(stream),
+            rt.infinirtStreamSynchronize(stream),
+            rt.infinirtStreamDestroy(stream),
+            rt.infinirtEventRecord(event, 0),
+            rt.infinirtEventQuery(event),
+            rt.infinirtEventDestroy(event),
+            rt.infinirtMemsetAsync(0, 0, 0, stream),
+        ):
+            assert "was destroyed already" in fails(result, 400)
+        # Addresses are used again, and a new handle is a good one.
+        for _ in range(50):
+            new = ok(rt.infinirtStreamCreate())
+            ok(rt.infinirtStreamSynchronize(new))
+            ok(rt.infinirtStreamDestroy(new))
+
+
+def test_messages_name_function_and_arguments() -> None:
+    with using("nvidia"):
+        pointer = ok(rt.infinirtMalloc(64))
+        text = fails(rt.infinirtMemcpy(pointer, pointer, 1 << 40, Kind.infinirtMemcpyDeviceToDevice), 1)
+        assert text.startswith("infinirtMemcpy: ")
+        assert "count 1099511627776" in text
+        assert f"{int(pointer):x}" in text
+        ok(rt.infinirtFree(pointer))
+
+
+def test_the_real_librarys_last_error_is_left_clean() -> None:
+    """Other users of the library in this process must not find our errors."""
+    out = run_python(
+        PRELUDE
+        + """
+from cuda.bindings import runtime as cuda
+ok(rt.infinirtFree(0))
+assert int(rt.infinirtSetDevice(99)[0]) == 101
+print(int(cuda.cudaPeekAtLastError()[0]), int(rt.infinirtPeekAtLastError()[0]))
+"""
+    )
+    assert out == "0 101\n"
+
+
+def test_a_broken_capture_names_the_call_that_broke_it() -> None:
+    with using("nvidia"):
+        stream = ok(rt.infinirtStreamCreateWithFlags(1))
+        ok(
+            rt.infinirtStreamBeginCapture(
+                stream, rt.infinirtStreamCaptureMode.infinirtStreamCaptureModeGlobal
+            )
+        )
+        fails(rt.infinirtMalloc(64), 900)
+        assert "infinirtMalloc" in fails(rt.infinirtStreamEndCapture(stream), 901)
+        ok(rt.infinirtStreamDestroy(stream))
+
+
+def test_sticky_errors_are_attributed_and_stay() -> None:
+    """A kernel that writes where nothing is. In a process of its own: the device is lost to it afterwards."""
+    out = run_python(
+        PRELUDE
+        + """
+from infinirt import Device, LaunchConfig, Program, launch
+device = Device("nvidia:0"); device.set_current()
+stream = device.create_stream()
+kernel = Program('extern "C" __global__ void wild(int* p) { *p = 1; }').compile().get_kernel("wild")
+launch(stream, LaunchConfig(grid=1, block=1), kernel, 0x10)
+first = rt.infinirtStreamSynchronize(int(stream.handle)); print(int(first[0])); print(rt.infinirtXGetLastErrorMessage()[1])
+again = rt.infinirtMalloc(64); print(int(again[0])); print(rt.infinirtXGetLastErrorMessage()[1])
+sys.stdout.flush(); os._exit(0)
+"""
+    )
+    code, message, again, later = out.strip().split("\n")
+    assert code == again == "700"
+    assert "last enqueued on this stream" in message
+    assert "infinirtLaunchKernel" in message
+    assert "cannot be used any more" in later
+    assert "infinirtStreamSynchronize reported it first" in later
+
+
+def test_a_forked_child_is_told() -> None:
+    out = run_python(
+        PRELUDE
+        + """
+ok(rt.infinirtFree(0))
+child = os.fork()
+if child == 0:
+    result = rt.infinirtMalloc(64)
+    print(int(result[0]), rt.infinirtXGetLastErrorMessage()[1])
+    ok(rt.infinirtXSetDeviceType("cpu")); ok(rt.infinirtFree(ok(rt.infinirtMalloc(64))))  # the CPU device works
+    print("cpu works"); sys.stdout.flush(); os._exit(0)
+os.waitpid(child, 0)
+ok(rt.infinirtFree(ok(rt.infinirtMalloc(64))))
+print("parent works")
+"""
+    )
+    assert out.split("\n")[0].startswith("3 infinirtMalloc: the process was forked")
+    assert "cpu works" in out
+    assert out.endswith("parent works\n")
+
+
+def test_using_the_cpu_never_touches_the_driver() -> None:
+    out = run_python(
+        """
+        import infinirt
+        device = infinirt.Device("cpu:0"); device.set_current()
+        device.allocate(64).fill(1); device.sync()
+        maps = open("/proc/self/maps").read()
+        print("libcuda" in maps, "libcudart" in maps)
+        """,
+        INFINIRT_DEVICE="cpu",
+    )
+    assert out == "False False\n"
+
+
+def test_host_functions_own_their_data() -> None:
+    seen: list[str] = []
+    with using("nvidia"):
+        stream = ok(rt.infinirtStreamCreateWithFlags(1))
+        ok(
+            rt.infinirtXLaunchHostFunc(
+                stream, lambda x: seen.append(x), "ran", lambda _: seen.append("dropped")
+            )
+        )
+        ok(rt.infinirtStreamSynchronize(stream))
+        assert seen[0] == "ran"
+        ok(
+            rt.infinirtStreamBeginCapture(
+                stream, rt.infinirtStreamCaptureMode.infinirtStreamCaptureModeRelaxed
+            )
+        )
+        ok(rt.infinirtXLaunchHostFunc(stream, lambda x: seen.append(x), "in a graph", None))
+        graph = ok(rt.infinirtStreamEndCapture(stream))
+        executable = ok(rt.infinirtGraphInstantiate(graph, 0))
+        for _ in range(3):
+            ok(rt.infinirtGraphLaunch(executable, stream))
+        ok(rt.infinirtStreamSynchronize(stream))
+        assert seen.count("in a graph") == 3
+        ok(rt.infinirtGraphExecDestroy(executable))
+        ok(rt.infinirtGraphDestroy(graph))
+        ok(rt.infinirtStreamDestroy(stream))
+
+
+def test_a_host_function_may_not_call_the_api() -> None:
+    codes: list[int] = []
+    with using("nvidia"):
+        stream = ok(rt.infinirtStreamCreateWithFlags(1))
+        ok(rt.infinirtLaunchHostFunc(stream, lambda _: codes.append(int(rt.infinirtGetDevice()[0])), None))
+        ok(rt.infinirtStreamSynchronize(stream))
+        ok(rt.infinirtStreamDestroy(stream))
+    assert codes == [800]
