@@ -88,6 +88,64 @@ INFINIRT_API infinirtError_t infinirtXRegisterKernel(const infinirtXKernelInfo* 
  * table of kernels that ends with an entry whose name is null. */
 #define INFINIRTX_KERNEL_TABLE_SYMBOL "infinirtXKernelTable"
 
+/* ---- Compiling kernels ---------------------------------------------------------------------------------------------
+ * From source text to code that infinirtLibraryLoadData loads. Needs a compiler, not a device: code for a GPU can be compiled
+ * on a machine without one. Device type "nvidia" compiles CUDA C++ with NVRTC (12 or 13), which is looked for when it is
+ * first needed: INFINIRT_NVRTC_LIBRARY, a copy that the process has already, NVIDIA's wheels, a toolkit, the system.
+ *
+ * Results are kept in a folder of the user's ($INFINIRT_CACHE_DIR, else $XDG_CACHE_HOME/infinirt, else ~/.cache/infinirt;
+ * INFINIRT_CACHE_DISABLE=1: none) and found there again while source, included files, options and compiler are the same. */
+
+typedef struct infinirtXCompiled_st* infinirtXCompiled_t;
+
+typedef enum infinirtXCodeType {
+  infinirtXCodeCubin = 0, /* machine code of one architecture */
+  infinirtXCodePtx = 1    /* text that a driver translates when it loads it */
+} infinirtXCodeType;
+
+typedef struct infinirtXCompileInfo {
+  size_t structSize;        /* sizeof(infinirtXCompileInfo) */
+  const char* deviceType;   /* null: the calling thread's if it has a compiler, else the first that has one */
+  const char* source;
+  const char* name;         /* of the source, in messages; null: "kernel.cu" */
+  const char* architecture; /* "sm_90", "compute_90"; null: that of the calling thread's device */
+  infinirtXCodeType codeType;
+  /* As the compiler takes them, one string each: "-std=c++17", "-Iinclude", "-DN=4". The folder of CUDA's own headers is
+   * added as the last include folder where it is found beside the compiler or in NVIDIA's wheels. */
+  const char* const* options;
+  size_t optionCount;
+  /* C++ names whose symbols are wanted: "scale<float>", "&table". They also make the compiler instantiate templates. */
+  const char* const* nameExpressions;
+  size_t nameExpressionCount;
+  /* Files that exist only here: #include "headerNames[i]" finds headers[i]. */
+  const char* const* headers;
+  const char* const* headerNames;
+  size_t headerCount;
+} infinirtXCompileInfo;
+
+/* Compiles. infinirtErrorInvalidSource when the source is wrong: the message has the first lines of the compiler's log, and
+ * `compiled` is an object with the whole log and no code, to be destroyed like any other. InvalidValue for an option that
+ * the compiler does not know; NotSupported, with what was tried, when there is no compiler. */
+INFINIRT_API infinirtError_t infinirtXCompile(infinirtXCompiled_t* compiled, const infinirtXCompileInfo* info);
+
+typedef struct infinirtXCompiledInfo {
+  const void* code;     /* a zero byte follows; null when compiling failed */
+  size_t codeSize;
+  const char* log;      /* "" when the compiler had nothing to say */
+  const char* compiler; /* name and version */
+  int fromCache;        /* not compiled now: found on disk */
+} infinirtXCompiledInfo;
+
+/* What came of it; the pointers are valid until the object is destroyed. */
+INFINIRT_API infinirtError_t infinirtXCompiledGetInfo(infinirtXCompiledInfo* info, infinirtXCompiled_t compiled);
+
+/* The symbol of a name expression, as infinirtLibraryGetKernel takes it. SymbolNotFound for an expression that was not
+ * given to infinirtXCompile. */
+INFINIRT_API infinirtError_t infinirtXCompiledGetLoweredName(const char** name, infinirtXCompiled_t compiled,
+                                                             const char* nameExpression);
+
+INFINIRT_API infinirtError_t infinirtXCompiledDestroy(infinirtXCompiled_t compiled);
+
 /* ---- Whose a handle or an address is -------------------------------------------------------------------------------- */
 
 /* The device type and the number of the device that a stream belongs to; for the predefined streams 0, 1 and 2 the current

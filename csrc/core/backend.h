@@ -10,8 +10,11 @@
 #include "core/cross_copy.h"
 #include "core/thread_state.h"
 #include "infinirt/generated/table.h"
+#include "infinirt_ext.h"
 
 namespace infinirt {
+
+struct Compiled;
 
 enum class Support : uint8_t { Unsupported = 0, Emulated = 1, Native = 2 };
 
@@ -22,6 +25,8 @@ struct BackendExtensions {
   infinirtError_t (*GetHostAddress)(Backend&, const void* device_pointer, void** host) = nullptr;
   infinirtError_t (*SeedSchedule)(uint64_t seed) = nullptr;
   bool (*Drain)(Backend&, int64_t timeout_ns) = nullptr;  // false: work is left
+  // For infinirtXCompile; `out` is empty before. The architecture is that of the calling thread's device when it is null.
+  infinirtError_t (*Compile)(const infinirtXCompileInfo&, Compiled& out) = nullptr;
   infinirtError_t (*StreamGetDevice)(infinirtStream_t, int* device) = nullptr;  // also while it captures
   // What an event stands for now, for streams of other backends: made, waited for on any thread, dropped once.
   infinirtError_t (*SnapshotEvent)(infinirtEvent_t, void** snapshot) = nullptr;
@@ -32,20 +37,20 @@ struct BackendExtensions {
 };
 
 struct Backend {
-  std::string name;      // the device type: "cpu", "nvidia", …
-  std::string origin;    // where it comes from, for people: "built in", a library's path, …
-  std::string problem;   // why it has no devices; empty when it has
+  std::string name;  // the device type: "cpu", "nvidia", …
+  std::string origin;  // where it comes from, for people: "built in", a library's path, …
+  std::string problem;  // why it has no devices; empty when it has
   infinirtError_t problem_code = infinirtErrorNoDevice;  // with it
-  std::string refusal;   // why calls fail that the backend does have: in a forked child; empty usually
+  std::string refusal;  // why calls fail that the backend does have: in a forked child; empty usually
   infinirtError_t refusal_code = infinirtErrorNotSupported;  // with it
-  uint8_t index = 0;     // position in the list; given at registration
-  bool is_accelerator = false;   // preferred over the CPU when no device type was chosen
-  bool native_handles = false;   // its handles are the vendor's own: foreign handle values are routed to it
+  uint8_t index = 0;  // position in the list; given at registration
+  bool is_accelerator = false;  // preferred over the CPU when no device type was chosen
+  bool native_handles = false;  // its handles are the vendor's own: foreign handle values are routed to it
   BackendTable table;
   BackendExtensions extensions;
   std::array<Support, static_cast<size_t>(FunctionId::Count)> support{};
   int (*device_count)() = nullptr;  // never fails; 0 when unusable. May load a library, and then fills what is above
-  void* engine = nullptr;           // the engine instance of an engine-run backend
+  void* engine = nullptr;  // the engine instance of an engine-run backend
 };
 
 // Fills every entry with one that fails as unsupported (generated).

@@ -21,21 +21,38 @@ infinirtError_t fail(infinirtError_t code, const char* format, ...) {
   return code;
 }
 
-infinirtError_t finish_error(ThreadState& ts, FunctionId function, infinirtError_t error) {
+namespace {
+
+infinirtError_t finish(ThreadState& ts, const char* function, infinirtError_t error) {
   ThreadExtra& extra = thread_extra(ts);
   if (error == infinirtErrorNotReady) {
     extra.has_pending = false;
     return error;
   }
-  const char* name = kFunctionNames[static_cast<size_t>(function)];
-  if (auto hook = std::exchange(extra.on_failure, nullptr)) hook(name);
+  if (auto hook = std::exchange(extra.on_failure, nullptr)) hook(function);
   ts.last_error = error;
-  extra.last_message = name;
+  extra.last_message = function;
   extra.last_message += ": ";
   extra.last_message += extra.has_pending ? extra.pending_message : error_text(error);
   extra.has_pending = false;
   if (log_enabled(LogLevel::Error)) log_line(error_name(error), extra.last_message.c_str());
   return error;
+}
+
+}  // namespace
+
+infinirtError_t finish_error(ThreadState& ts, FunctionId function, infinirtError_t error) {
+  return finish(ts, kFunctionNames[static_cast<size_t>(function)], error);
+}
+
+infinirtError_t finish_error(const char* function, infinirtError_t error) {
+  return error == infinirtSuccess ? error : finish(thread_state(), function, error);
+}
+
+infinirtError_t barred() {
+  return thread_state().call_barrier
+             ? fail(infinirtErrorNotPermitted, "called from a host function, which may not call the API")
+             : infinirtSuccess;
 }
 
 bool is_sticky(infinirtError_t error) {

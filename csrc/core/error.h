@@ -14,6 +14,12 @@ namespace infinirt {
 // attaches the pending message or, without one, the error's standard text. Returns `error`.
 [[gnu::cold]] infinirtError_t finish_error(ThreadState& ts, FunctionId function, infinirtError_t error);
 
+// The same for functions of infinirt_ext.h, which are not in the generated list.
+infinirtError_t finish_error(const char* function, infinirtError_t error);
+
+// NotPermitted, with a message, while a host function runs on this thread.
+infinirtError_t barred();
+
 // Generated from the specification.
 const char* error_name(infinirtError_t error);
 const char* error_text(infinirtError_t error);

@@ -14,24 +14,6 @@ namespace infinirt {
 
 namespace {
 
-// The functions below are not in the generated list; their failures carry their own names.
-infinirtError_t finish(const char* function, infinirtError_t error) {
-  if (error == infinirtSuccess || error == infinirtErrorNotReady) return error;
-  ThreadState& ts = thread_state();
-  ThreadExtra& extra = thread_extra(ts);
-  ts.last_error = error;
-  extra.last_message =
-      std::string(function) + ": " + (extra.has_pending ? extra.pending_message : std::string(error_text(error)));
-  extra.has_pending = false;
-  return error;
-}
-
-infinirtError_t barred() {
-  return thread_state().call_barrier
-             ? fail(infinirtErrorNotPermitted, "called from a host function, which may not call the API")
-             : infinirtSuccess;
-}
-
 std::string known_types() {
   std::string names;
   for (int i = 0; i < backend_count(); ++i) names += (i ? ", " : "") + backend_at(i)->name;
@@ -177,30 +159,30 @@ using namespace infinirt;  // NOLINT: the C entry points below are outside the n
 
 extern "C" {
 
-infinirtError_t infinirtXSetDeviceType(const char* type) { return finish(__func__, set_device_type(type)); }
+infinirtError_t infinirtXSetDeviceType(const char* type) { return finish_error(__func__, set_device_type(type)); }
 
 infinirtError_t infinirtXGetDeviceType(const char** type) {
   ThreadState& ts = thread_state();
-  if (auto error = barred()) return finish(__func__, error);
-  if (!type) return finish(__func__, fail(infinirtErrorInvalidValue, "type is null"));
+  if (auto error = barred()) return finish_error(__func__, error);
+  if (!type) return finish_error(__func__, fail(infinirtErrorInvalidValue, "type is null"));
   const Backend* backend = route_current(ts);
-  if (!backend) return finish(__func__, routing_failed(ts));
+  if (!backend) return finish_error(__func__, routing_failed(ts));
   *type = backend->name.c_str();
   return infinirtSuccess;
 }
 
 infinirtError_t infinirtXGetDeviceTypeCount(int* count) {
-  if (!count) return finish(__func__, fail(infinirtErrorInvalidValue, "count is null"));
+  if (!count) return finish_error(__func__, fail(infinirtErrorInvalidValue, "count is null"));
   *count = backend_count();
   return infinirtSuccess;
 }
 
 infinirtError_t infinirtXGetDeviceTypeInfo(infinirtXDeviceTypeInfo* info, int index) {
-  if (!info) return finish(__func__, fail(infinirtErrorInvalidValue, "info is null"));
+  if (!info) return finish_error(__func__, fail(infinirtErrorInvalidValue, "info is null"));
   const Backend* backend = backend_at(index);
   if (!backend) {
-    return finish(__func__, fail(infinirtErrorInvalidValue, "index %d is out of range; there are %d device types",
-                                 index, backend_count()));
+    return finish_error(__func__, fail(infinirtErrorInvalidValue, "index %d is out of range; there are %d device types",
+                                       index, backend_count()));
   }
   const int devices = backend->device_count();  // first: it may find out what the texts say
   *info = {backend->name.c_str(), backend->origin.c_str(), backend->problem.c_str(), devices, backend->is_accelerator};
@@ -210,45 +192,45 @@ infinirtError_t infinirtXGetDeviceTypeInfo(infinirtXDeviceTypeInfo* info, int in
 const char* infinirtXGetLastErrorMessage(void) { return last_error_message(thread_state()); }
 
 infinirtError_t infinirtXGetSupport(enum infinirtXSupport* support, const char* type, const char* function) {
-  return finish(__func__, get_support(support, type, function));
+  return finish_error(__func__, get_support(support, type, function));
 }
 
 infinirtError_t infinirtXLaunchHostFunc(infinirtStream_t stream, infinirtHostFn_t fn, void* userData,
                                         infinirtHostFn_t destroy) {
-  return finish(__func__, launch_host_func(stream, fn, userData, destroy));
+  return finish_error(__func__, launch_host_func(stream, fn, userData, destroy));
 }
 
 infinirtError_t infinirtXStreamGetDevice(infinirtStream_t stream, const char** type, int* device) {
-  return finish(__func__, stream_get_device(stream, type, device));
+  return finish_error(__func__, stream_get_device(stream, type, device));
 }
 
 infinirtError_t infinirtXPointerGetDevice(const void* pointer, const char** type, int* device) {
-  return finish(__func__, pointer_get_device(pointer, type, device));
+  return finish_error(__func__, pointer_get_device(pointer, type, device));
 }
 
 infinirtError_t infinirtXSetWaitHooks(void* (*begin)(void), void (*end)(void* state)) {
-  if (!begin != !end) return finish(__func__, fail(infinirtErrorInvalidValue, "begin and end go together"));
+  if (!begin != !end) return finish_error(__func__, fail(infinirtErrorInvalidValue, "begin and end go together"));
   set_wait_hooks({begin, end});
   return infinirtSuccess;
 }
 
 infinirtError_t infinirtXAddLibraryFolder(const char* folder) {
-  if (!folder || !*folder) return finish(__func__, fail(infinirtErrorInvalidValue, "folder is null or empty"));
+  if (!folder || !*folder) return finish_error(__func__, fail(infinirtErrorInvalidValue, "folder is null or empty"));
   add_library_folder(folder);
   return infinirtSuccess;
 }
 
 infinirtError_t infinirtXSetMemoryLimit(int device, size_t bytes) {
-  return finish(__func__, set_memory_limit(device, bytes));
+  return finish_error(__func__, set_memory_limit(device, bytes));
 }
 
 infinirtError_t infinirtXGetHostAddress(void** hostPointer, const void* devicePointer) {
-  return finish(__func__, get_host_address(hostPointer, devicePointer));
+  return finish_error(__func__, get_host_address(hostPointer, devicePointer));
 }
 
-infinirtError_t infinirtXSeedSchedule(unsigned long long seed) { return finish(__func__, seed_schedule(seed)); }
+infinirtError_t infinirtXSeedSchedule(unsigned long long seed) { return finish_error(__func__, seed_schedule(seed)); }
 
-infinirtError_t infinirtXDrain(unsigned int milliseconds) { return finish(__func__, drain(milliseconds)); }
+infinirtError_t infinirtXDrain(unsigned int milliseconds) { return finish_error(__func__, drain(milliseconds)); }
 
 // Looked up in this very library and version: another library of the process may have functions of the same names.
 void* infinirtXGetProcAddress(const char* name) {

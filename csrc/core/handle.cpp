@@ -49,6 +49,8 @@ const char* handle_kind_name(HandleKind kind) {
       return "kernel";
     case HandleKind::Library:
       return "library";
+    case HandleKind::Compiled:
+      return "compiled program";
     case HandleKind::None:
       break;
   }

@@ -21,7 +21,8 @@ enum class HandleKind : uint8_t {
   MemPool,
   UserObject,
   Kernel,
-  Library
+  Library,
+  Compiled
 };
 
 const char* handle_kind_name(HandleKind kind);  // "stream", "event", …

@@ -31,6 +31,7 @@ from .buffer import Buffer, from_dlpack
 from .device import Device, DeviceProperties, DeviceTypeInfo, device_types, devices
 from .errors import (
     CaptureError,
+    CompileError,
     GraphUpdateError,
     InfiniRTError,
     InvalidDeviceError,
@@ -61,6 +62,8 @@ TYPE_CHECKING = False  # as type checkers know it; importing `typing` would cost
 if TYPE_CHECKING:
     from ._protocols import IsStreamType
     from ._version import __version__
+    from .object_code import ObjectCode
+    from .program import Program, ProgramOptions
 
 __all__ = [
     "LEGACY_DEFAULT_STREAM",
@@ -69,6 +72,7 @@ __all__ = [
     "CachingResource",
     "Capture",
     "CaptureError",
+    "CompileError",
     "Device",
     "DeviceProperties",
     "DeviceTypeInfo",
@@ -99,9 +103,12 @@ __all__ = [
     "NotPermittedError",
     "NotReadyError",
     "NotSupportedError",
+    "ObjectCode",
     "OutOfMemoryError",
     "PinnedPool",
     "PinnedResource",
+    "Program",
+    "ProgramOptions",
     "ResourceAdaptor",
     "StickyError",
     "Stream",
@@ -120,7 +127,13 @@ __all__ = [
 ]
 
 # Names that load on first use, and the module that has them.
-_LATER = {"IsStreamType": "_protocols", "__version__": "_version"}
+_LATER = {
+    "IsStreamType": "_protocols",
+    "ObjectCode": "object_code",
+    "Program": "program",
+    "ProgramOptions": "program",
+    "__version__": "_version",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CaptureError",
+    "CompileError",
     "GraphUpdateError",
     "InfiniRTError",
     "InvalidDeviceError",
@@ -92,6 +93,14 @@ class CaptureError(InfiniRTError):
     """A stream capture is in the way of the call, or was broken by one; the message names it."""
 
 
+class CompileError(InfiniRTError):
+    """A program is wrong. `log` is everything that the compiler says about it; the message has the first lines."""
+
+    def __init__(self, code: int, message: str, log: str = "") -> None:
+        super().__init__(code, message)
+        self.log = log
+
+
 class GraphUpdateError(InfiniRTError):
     """An executable graph cannot take over another graph: their shapes differ."""
 
@@ -107,6 +116,7 @@ _BY_CODE: dict[int, type[InfiniRTError]] = {
     98: InvalidValueError,
     100: NoDeviceError,
     101: InvalidDeviceError,
+    300: CompileError,
     400: InvalidHandleError,
     401: CaptureError,
     600: NotReadyError,

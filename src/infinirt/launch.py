@@ -12,7 +12,9 @@ TYPE_CHECKING = False  # as type checkers know it; importing `typing` would cost
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from ._kernel_facts import KernelAttributes, KernelOccupancy
     from ._protocols import IsStreamType
+    from .device import Device
     from .stream import Stream
 
     Dimensions = int | tuple[int, ...]
@@ -70,13 +72,17 @@ def _three(given: Dimensions, what: str) -> tuple[int, int, int]:
 class LaunchConfig(Options):
     """How many blocks a kernel runs in, and how they are shaped.
 
+    `cluster`: blocks per cluster, on devices that have clusters; `grid` then counts clusters. `shmem_size`: bytes of dynamic
+    shared memory per block. `is_cooperative`: all blocks run at the same time and may wait for each other.
+
     >>> import infinirt
     >>> infinirt.LaunchConfig(grid=(4, 2), block=32).grid
     (4, 2, 1)
     """
 
-    __slots__ = ("block", "grid", "is_cooperative", "shmem_size")
+    __slots__ = ("_packed", "block", "cluster", "grid", "is_cooperative", "shmem_size")
     grid: tuple[int, int, int]
+    cluster: tuple[int, int, int] | None
     block: tuple[int, int, int]
     shmem_size: int
     is_cooperative: bool
@@ -84,35 +90,59 @@ class LaunchConfig(Options):
     def __init__(
         self,
         grid: Dimensions,
+        cluster: Dimensions | None = None,
         block: Dimensions = 1,
         shmem_size: int | None = None,
         is_cooperative: bool = False,
     ) -> None:
         self._set(
             grid=_three(grid, "grid"),
+            cluster=None if cluster is None else _three(cluster, "cluster"),
             block=_three(block, "block"),
             shmem_size=0 if shmem_size is None else integer(shmem_size, "shmem_size", most=(1 << 31) - 1),
             is_cooperative=is_cooperative,
         )
+        per_cluster = self.cluster or (1, 1, 1)
+        blocks = tuple(count * size for count, size in zip(self.grid, per_cluster, strict=True))
+        self._set(
+            _packed=(*blocks, *self.block, self.shmem_size, is_cooperative, *(self.cluster or (0, 0, 0)))
+        )
 
-    def _shape(self) -> tuple[int, int, int, int, int, int, int, bool]:
-        return (*self.grid, *self.block, self.shmem_size, self.is_cooperative)
+    def _shape(self) -> tuple[int, int, int, int, int, int, int, bool, int, int, int]:
+        packed: tuple[int, int, int, int, int, int, int, bool, int, int, int] = self._packed  # type: ignore[attr-defined]
+        return packed
 
 
 class Kernel:
     """A function that a device runs in many blocks at once.
 
-    On the CPU it is a C function, `infinirtError_t kernel(const infinirtXBlock *block, void **args)`, called once per block
-    (see `infinirt_ext.h`); anything that has the address of one will do: a shared library, Numba's `cfunc`, ctypes.
+    On a GPU it comes from `ObjectCode.get_kernel()`. On the CPU it is a C function, `infinirtError_t kernel(const
+    infinirtXBlock *block, void **args)`, called once per block (see `infinirt_ext.h`); anything that has the address of one
+    will do: a shared library, Numba's `cfunc`, ctypes.
     """
 
-    __slots__ = ("_codes", "_keep", "handle", "name")
+    __slots__ = ("_device_type", "_keep", "_layout", "_parameters", "handle", "name")
+    # See KernelArguments in csrc/bindings/objects/kernel_args.h: types, sizes, or None where neither is known.
+    _layout: bytes | tuple[int, ...] | None
 
     def __init__(self, handle: int, param_types: Iterable[object], name: str, keep: object = None) -> None:
         self.handle = handle
         self.name = name
-        self._codes = "".join(_code(parameter) for parameter in param_types).encode()
+        self._layout = "".join(_code(parameter) for parameter in param_types).encode()
+        self._parameters: list[tuple[int, int]] | None = None
+        self._device_type = "cpu"
         self._keep = keep
+
+    @classmethod
+    def _loaded(
+        cls, handle: int, name: str, device_type: str, parameters: list[tuple[int, int]] | None, keep: object
+    ) -> Kernel:
+        """A kernel of loaded code; of its parameters offsets and sizes are known, or nothing."""
+        kernel = cls(handle, (), name, keep)
+        kernel._device_type = device_type
+        kernel._parameters = parameters
+        kernel._layout = None if parameters is None else tuple(size for _, size in parameters)
+        return kernel
 
     @staticmethod
     def from_address(
@@ -124,25 +154,67 @@ class Kernel:
         function) is kept alive with the kernel; it must outlive every launch.
         """
         kernel = Kernel(address, param_types, name or f"kernel_{next(_numbers)}", owner)
-        _core.register_kernel(address, kernel.name, kernel._codes)
+        _core.register_kernel(address, kernel.name, kernel._layout)
         return kernel
 
     @property
     def param_count(self) -> int:
-        """How many arguments the kernel takes."""
-        return len(self._codes)
+        """How many arguments the kernel takes; NotSupportedError where the device's runtime cannot tell."""
+        if self._layout is None:
+            from .errors import NotSupportedError
+
+            raise NotSupportedError(801, f"the parameters of {self.name} are not known to this runtime")
+        return len(self._layout)
+
+    @property
+    def num_arguments(self) -> int:
+        """The same as `param_count`, under the name that cuda.core gives it."""
+        return self.param_count
+
+    @property
+    def arguments_info(self) -> list[tuple[int, int]]:
+        """Offset and size of each parameter, in bytes."""
+        if self._parameters is None:
+            self._parameters = _core.kernel_parameters(self._device(), self.handle)
+        return list(self._parameters or ())
+
+    @property
+    def attributes(self) -> KernelAttributes:
+        """Needs and limits on the current device: registers, shared memory, threads per block; `dir()` lists them."""
+        from ._kernel_facts import KernelAttributes
+
+        return KernelAttributes(self, self._device())
+
+    @property
+    def occupancy(self) -> KernelOccupancy:
+        """How many blocks the current device holds at a time."""
+        from ._kernel_facts import KernelOccupancy
+
+        return KernelOccupancy(self, self._device())
+
+    def _device(self) -> Device:
+        """The current device if the kernel is for its type, else the first of that type."""
+        from .device import Device
+
+        current = Device()
+        return current if current.type == self._device_type else Device(self._device_type)
 
     def __repr__(self) -> str:
-        return f"<Kernel {self.name}({self._codes.decode()})>"
+        if isinstance(self._layout, bytes):
+            return f"<Kernel {self.name}({self._layout.decode()})>"
+        sizes = "?" if self._layout is None else ", ".join(f"{size} bytes" for size in self._layout)
+        return f"<Kernel {self.name}({sizes})>"
 
 
 def launch(stream: Stream | IsStreamType | None, config: LaunchConfig, kernel: Kernel, *args: object) -> None:
     """Runs a kernel in stream order.
 
-    Pointers are given as Buffers, which then live until the kernel is done, as addresses, or as objects with `data_ptr()`.
+    Pointers are given as Buffers, which then live until the kernel is done, as addresses, or as objects with `data_ptr()` or
+    `__cuda_array_interface__`. NumPy's and ctypes' scalars and structures are passed as they are. A plain int, float, complex or
+    bool is converted to the type, or else to the size, of the parameter: `2` is no float, write `2.0`.
     """
     try:
-        _core.launch_kernel(stream, kernel.handle, config._shape(), kernel._codes, args)
+        _core.launch_kernel(stream, kernel.handle, config._shape(), kernel._layout, args)
     except AttributeError:  # looked into only then: a launch is too short for checks that nearly always pass
         expect(config, LaunchConfig, "config")
         expect(kernel, Kernel, "kernel")

@@ -3,6 +3,7 @@
 
 #include <mutex>
 
+#include "backends/nvidia/compiler.h"
 #include "backends/nvidia/copies.h"
 #include "backends/nvidia/cross_events.h"
 #include "backends/nvidia/host_function.h"
@@ -81,6 +82,7 @@ Backend* make_backend() {
   backend->table = unsupported_table();
   backend->device_count = device_count;
   backend->extensions.LaunchHostFunc = launch_host_func;
+  backend->extensions.Compile = compile;
   backend->extensions.StreamGetDevice = stream_get_device;
   backend->extensions.SnapshotEvent = snapshot_event;
   backend->extensions.WaitForSnapshot = wait_for_snapshot;

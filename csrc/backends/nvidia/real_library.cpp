@@ -1,16 +1,13 @@
 #include "backends/nvidia/real_library.h"
 
 #include <dlfcn.h>
-#include <link.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 
+#include "backends/nvidia/find_library.h"
 #include "core/error.h"
-#include "core/library_folders.h"
 
 namespace infinirt::nvidia {
 
@@ -25,66 +22,13 @@ constexpr int kOldest = 12000;
 
 std::atomic<bool> g_loaded{false};
 
-struct Candidate {
-  std::string path;
-  bool only_if_loaded = false;
-};
-
-// Libraries of that name that the process has already: PyTorch's, for example, which bundles it under a changed name.
-std::vector<Candidate> already_loaded() {
-  std::vector<Candidate> found;
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, size_t, void* data) {
-        const char* slash = std::strrchr(info->dlpi_name, '/');
-        const char* name = slash ? slash + 1 : info->dlpi_name;
-        if (std::strncmp(name, "libcudart", 9) == 0)
-          static_cast<std::vector<Candidate>*>(data)->push_back({info->dlpi_name, true});
-        return 0;
-      },
-      &found);
-  return found;
-}
-
-// Where this library lies if it was installed from a wheel: <site-packages>/infinirt/lib/libinfinirt.so.1.
-std::string own_site_packages() {
-  Dl_info info;
-  if (!dladdr(reinterpret_cast<void*>(&own_site_packages), &info) || !info.dli_fname) return {};
-  std::string folder = info.dli_fname;
-  for (int i = 0; i < 3; ++i) {
-    const size_t slash = folder.rfind('/');
-    if (slash == std::string::npos) return {};
-    folder.resize(slash);
-  }
-  return folder;
-}
-
-std::vector<Candidate> candidates() {
-  if (const char* wanted = std::getenv("INFINIRT_CUDA_LIBRARY"); wanted && *wanted) return {{wanted}};
-  std::vector<Candidate> all = already_loaded();
-  const auto add_existing = [&](const std::string& path) {
-    if (access(path.c_str(), R_OK) == 0) all.push_back({path});
-  };
-  // NVIDIA's wheels.
-  std::vector<std::string> folders = library_folders();
-  folders.insert(folders.begin(), own_site_packages());
-  for (const std::string& folder : folders) {
-    add_existing(folder + "/nvidia/cu13/lib/libcudart.so.13");
-    add_existing(folder + "/nvidia/cuda_runtime/lib/libcudart.so.12");
-  }
-  // A toolkit, by the variables that point to one.
-  for (const char* variable : {"CUDA_HOME", "CUDA_PATH", "CONDA_PREFIX"}) {
-    const char* folder = std::getenv(variable);
-    if (!folder || !*folder) continue;
-    for (const char* place : {"/lib64/", "/lib/"}) {
-      add_existing(folder + std::string(place) + "libcudart.so.13");
-      add_existing(folder + std::string(place) + "libcudart.so.12");
-    }
-  }
-  // The system.
-  all.insert(all.end(), {{"libcudart.so.13"}, {"libcudart.so.12"}});
-  add_existing("/usr/local/cuda/lib64/libcudart.so.13");
-  add_existing("/usr/local/cuda/lib64/libcudart.so.12");
-  return all;
+const WantedLibrary& wanted() {
+  static const auto* library =
+      new WantedLibrary{"INFINIRT_CUDA_LIBRARY",
+                        "libcudart",
+                        {"nvidia/cu13/lib/libcudart.so.13", "nvidia/cuda_runtime/lib/libcudart.so.12"},
+                        {"libcudart.so.13", "libcudart.so.12"}};
+  return *library;
 }
 
 // CUDA_VISIBLE_DEVICES is read by the driver when it starts; INFINIRT_VISIBLE_DEVICES comes through it.
@@ -105,10 +49,6 @@ void pass_visible_devices() {
     visible += (visible.empty() ? "" : ",") + text;
   }
   if (mentioned) setenv("CUDA_VISIBLE_DEVICES", visible.c_str(), 0);
-}
-
-std::string version_text(int version) {
-  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
 template <class Function>
@@ -137,13 +77,8 @@ void bind(Library& result) {
 
 // Whether the library serves a device here. Otherwise `why` is what it, or the loader, says.
 bool try_library(const Candidate& candidate, Library& result, std::string& why, infinirtError_t& code) {
-  const int flags = RTLD_LAZY | RTLD_LOCAL | (candidate.only_if_loaded ? RTLD_NOLOAD : 0);
-  void* library = dlopen(candidate.path.c_str(), flags);
-  if (!library) {
-    const char* message = dlerror();
-    why = message ? message : "cannot be loaded";
-    return false;
-  }
+  void* library = open_candidate(candidate, why);
+  if (!library) return false;
   const auto get_version = lookup<infinirtError_t(int*)>(library, "cudaRuntimeGetVersion");
   const auto get_count = lookup<infinirtError_t(int*)>(library, "cudaGetDeviceCount");
   const auto forget = lookup<infinirtError_t()>(library, "cudaGetLastError");
@@ -158,9 +93,7 @@ bool try_library(const Candidate& candidate, Library& result, std::string& why, 
   }
   pass_visible_devices();
   code = get_count(&count);
-  Dl_info where;
-  const bool known = dladdr(reinterpret_cast<void*>(get_count), &where) && where.dli_fname;
-  result.path = known ? where.dli_fname : candidate.path;
+  result.path = file_of(reinterpret_cast<const void*>(get_count), candidate.path);
   result.version = version;
   result.handle = library;
   if (code == infinirtSuccess && count > 0) {
@@ -188,7 +121,7 @@ Library load() {
   Library last;
   std::string tried;
   infinirtError_t error = infinirtErrorNoDevice;
-  for (const Candidate& candidate : candidates()) {
+  for (const Candidate& candidate : candidates(wanted())) {
     std::string why;
     infinirtError_t code = infinirtSuccess;
     Library attempt;

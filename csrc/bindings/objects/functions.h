@@ -9,5 +9,6 @@ namespace infinirt::objects {
 extern PyMethodDef device_functions[];
 extern PyMethodDef object_functions[];
 extern PyMethodDef graph_functions[];
+extern PyMethodDef kernel_functions[];
 
 }  // namespace infinirt::objects

@@ -154,16 +154,14 @@ PyObject* graph_add_host(PyObject*, PyObject* const* args, Py_ssize_t count) {
 
 PyObject* graph_add_kernel(PyObject*, PyObject* args) {
   void *graph = nullptr, *address = nullptr;
-  PyObject *dependencies = nullptr, *shape_tuple = nullptr, *values = nullptr;
-  const char* codes = nullptr;
-  Py_ssize_t code_count = 0;
-  if (!PyArg_ParseTuple(args, "O&OO&Oy#O!", pointer_argument, &graph, &dependencies, pointer_argument, &address,
-                        &shape_tuple, &codes, &code_count, &PyTuple_Type, &values)) {
+  PyObject *dependencies = nullptr, *shape_tuple = nullptr, *layout = nullptr, *values = nullptr;
+  if (!PyArg_ParseTuple(args, "O&OO&OOO!", pointer_argument, &graph, &dependencies, pointer_argument, &address,
+                        &shape_tuple, &layout, &PyTuple_Type, &values)) {
     return nullptr;
   }
   LaunchShape shape{};
   KernelArguments arguments;
-  if (!read_shape(shape_tuple, &shape) || !arguments.pack(codes, code_count, values)) return nullptr;
+  if (!read_shape(shape_tuple, &shape) || !arguments.pack(layout, values)) return nullptr;
   infinirtKernelNodeParams params{};
   params.func = address;
   params.gridDim = shape.grid;
@@ -173,7 +171,15 @@ PyObject* graph_add_kernel(PyObject*, PyObject* args) {
   const auto handle = static_cast<infinirtGraph_t>(graph);
   python::Ref made(
       add_node(dependencies, [&](const infinirtGraphNode_t* after, size_t number, infinirtGraphNode_t* node) {
-        return rt.GraphAddKernelNode(node, handle, after, number, &params);
+        if (auto error = rt.GraphAddKernelNode(node, handle, after, number, &params)) return error;
+        infinirtLaunchAttribute attributes[2] = {};
+        for (unsigned i = 0, found = shape.attributes(attributes); i < found; ++i) {
+          if (auto error = rt.GraphKernelNodeSetAttribute(*node, attributes[i].id, &attributes[i].val)) {
+            rt.GraphDestroyNode(*node);
+            return error;
+          }
+        }
+        return infinirtSuccess;
       }));
   if (!made) return nullptr;
   if (auto error = arguments.keep(handle)) return raise_error(error);

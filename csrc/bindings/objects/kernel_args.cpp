@@ -11,139 +11,8 @@
 
 namespace infinirt::objects {
 
-size_t parameter_size(char code) {
-  switch (code) {
-    case '?':
-    case 'b':
-    case 'B':
-      return 1;
-    case 'h':
-    case 'H':
-      return 2;
-    case 'i':
-    case 'I':
-    case 'f':
-      return 4;
-    case 'q':
-    case 'Q':
-    case 'd':
-    case 'P':
-      return 8;
-    default:
-      return 0;
-  }
-}
-
-namespace {
-
-bool fits(long long value, char code) {
-  switch (code) {
-    case 'b':
-      return value >= -128 && value <= 127;
-    case 'B':
-      return value >= 0 && value <= 255;
-    case 'h':
-      return value >= -32768 && value <= 32767;
-    case 'H':
-      return value >= 0 && value <= 65535;
-    case 'i':
-      return value >= INT32_MIN && value <= INT32_MAX;
-    case 'I':
-      return value >= 0 && value <= UINT32_MAX;
-    default:
-      return true;
-  }
-}
-
-bool pack_integer(PyObject* value, char code, Py_ssize_t index, unsigned long long* slot) {
-  python::Ref number(PyNumber_Index(value));
-  if (!number) return false;
-  long long converted = 0;
-  if (code == 'Q') {
-    *slot = PyLong_AsUnsignedLongLong(number.get());
-  } else {
-    converted = PyLong_AsLongLong(number.get());
-    std::memcpy(slot, &converted, sizeof converted);  // little endian: the low bytes are the smaller type's value
-  }
-  if (!PyErr_Occurred() && fits(converted, code)) return true;
-  PyErr_Clear();
-  PyErr_Format(PyExc_OverflowError, "kernel argument %zd, %R, does not fit into parameter type '%c'", index, value,
-               code);
-  return false;
-}
-
-bool pack_float(PyObject* value, char code, unsigned long long* slot) {
-  const double converted = PyFloat_AsDouble(value);
-  if (converted == -1.0 && PyErr_Occurred()) return false;
-  const float narrow = static_cast<float>(converted);
-  code == 'f' ? std::memcpy(slot, &narrow, sizeof narrow) : std::memcpy(slot, &converted, sizeof converted);
-  return true;
-}
-
-}  // namespace
-
 KernelArguments::~KernelArguments() {
   for (PyObject* object : kept_) Py_XDECREF(object);
-}
-
-bool KernelArguments::pack_pointer(PyObject* value, void** slot) {
-  if (value == Py_None) return true;
-  if (is_buffer(value)) {
-    auto* buffer = reinterpret_cast<BufferObject*>(value);
-    if (!check_open(buffer)) return false;
-    *slot = buffer->pointer;
-    kept_.push_back(Py_NewRef(value));
-    return true;
-  }
-  if (PyLong_Check(value)) return read_pointer(value, "a kernel argument", slot);
-  // PyTorch, Triton and others: tensors know their address.
-  python::Ref address(PyObject_CallMethod(value, "data_ptr", nullptr));
-  if (!address) {
-    if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return false;
-    PyErr_Clear();
-    PyErr_Format(PyExc_TypeError,
-                 "a pointer is given as Buffer, address, None or an object with data_ptr(), not as %.100s",
-                 Py_TYPE(value)->tp_name);
-    return false;
-  }
-  kept_.push_back(Py_NewRef(value));
-  return read_pointer(address.get(), "a kernel argument", slot);
-}
-
-bool KernelArguments::pack(const char* codes, Py_ssize_t code_count, PyObject* values) {
-  const Py_ssize_t count = PyTuple_GET_SIZE(values);
-  if (count != code_count) {
-    PyErr_Format(PyExc_TypeError, "the kernel takes %zd argument%s, %zd %s given", code_count,
-                 code_count == 1 ? "" : "s", count, count == 1 ? "was" : "were");
-    return false;
-  }
-  storage_.assign(static_cast<size_t>(count), 0);
-  pointers_.resize(static_cast<size_t>(count));
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    PyObject* value = PyTuple_GET_ITEM(values, i);
-    unsigned long long* slot = &storage_[static_cast<size_t>(i)];
-    pointers_[static_cast<size_t>(i)] = slot;
-    bool done;
-    switch (codes[i]) {
-      case 'P':
-        done = pack_pointer(value, reinterpret_cast<void**>(slot));
-        break;
-      case 'f':
-      case 'd':
-        done = pack_float(value, codes[i], slot);
-        break;
-      case '?': {
-        const int truth = PyObject_IsTrue(value);
-        *slot = truth == 1;
-        done = truth >= 0;
-        break;
-      }
-      default:
-        done = pack_integer(value, codes[i], i, slot);
-    }
-    if (!done) return false;
-  }
-  return true;
 }
 
 infinirtError_t KernelArguments::keep(infinirtGraph_t graph) {
@@ -174,17 +43,64 @@ infinirtError_t KernelArguments::keep(StreamObject* stream) {
   return error;
 }
 
+infinirtError_t KernelArguments::wait_for_arguments(infinirtStream_t stream) const {
+  for (const infinirtStream_t other : pending_) {
+    if (other == stream) continue;
+    infinirtEvent_t event = nullptr;
+    if (auto error = rt.EventCreateWithFlags(&event, infinirtEventDisableTiming)) return error;
+    infinirtError_t error = rt.EventRecord(event, other);
+    if (error == infinirtSuccess) error = rt.StreamWaitEvent(stream, event, 0);
+    rt.EventDestroy(event);  // it lives until the wait is over
+    if (error != infinirtSuccess) return error;
+  }
+  return infinirtSuccess;
+}
+
 bool read_shape(PyObject* tuple, LaunchShape* shape) {
   unsigned long long shared = 0;
   int cooperative = 0;
-  if (!PyArg_ParseTuple(tuple, "IIIIIIKp", &shape->grid.x, &shape->grid.y, &shape->grid.z, &shape->block.x,
-                        &shape->block.y, &shape->block.z, &shared, &cooperative)) {
+  if (!PyArg_ParseTuple(tuple, "IIIIIIKpIII", &shape->grid.x, &shape->grid.y, &shape->grid.z, &shape->block.x,
+                        &shape->block.y, &shape->block.z, &shared, &cooperative, &shape->cluster.x, &shape->cluster.y,
+                        &shape->cluster.z)) {
     return false;
   }
   shape->shared_bytes = shared;
   shape->cooperative = cooperative != 0;
   return true;
 }
+
+unsigned LaunchShape::attributes(infinirtLaunchAttribute (&list)[2]) const {
+  unsigned count = 0;
+  if (cooperative) {
+    list[count].id = infinirtLaunchAttributeCooperative;
+    list[count++].val.cooperative = 1;
+  }
+  if (cluster.x != 0) {
+    list[count].id = infinirtLaunchAttributeClusterDimension;
+    list[count].val.clusterDim.x = cluster.x;
+    list[count].val.clusterDim.y = cluster.y;
+    list[count++].val.clusterDim.z = cluster.z;
+  }
+  return count;
+}
+
+namespace {
+
+infinirtError_t launch(const void* kernel, const LaunchShape& shape, void** arguments, infinirtStream_t stream) {
+  infinirtLaunchAttribute attributes[2] = {};
+  const unsigned count = shape.attributes(attributes);
+  if (count == 0) return rt.LaunchKernel(kernel, shape.grid, shape.block, arguments, shape.shared_bytes, stream);
+  infinirtLaunchConfig_t config{};
+  config.gridDim = shape.grid;
+  config.blockDim = shape.block;
+  config.dynamicSmemBytes = shape.shared_bytes;
+  config.stream = stream;
+  config.attrs = attributes;
+  config.numAttrs = count;
+  return rt.LaunchKernelExC(&config, kernel, arguments);
+}
+
+}  // namespace
 
 PyObject* launch_kernel(PyObject*, PyObject* const* args, Py_ssize_t count) {
   drain_deferred();
@@ -194,13 +110,13 @@ PyObject* launch_kernel(PyObject*, PyObject* const* args, Py_ssize_t count) {
   LaunchShape shape{};
   if (!reference || !read_pointer(args[1], "kernel", &address) || !read_shape(args[2], &shape)) return nullptr;
   KernelArguments arguments;
-  if (!arguments.pack(PyBytes_AS_STRING(args[3]), PyBytes_GET_SIZE(args[3]), args[4])) return nullptr;
+  if (!arguments.pack(args[3], args[4])) return nullptr;
   auto* stream = reinterpret_cast<StreamObject*>(reference.get());
-  const auto launch = shape.cooperative ? rt.LaunchCooperativeKernel : rt.LaunchKernel;
   infinirtError_t error = without_gil(true, [&] {
-    return on_stream(stream, [&](infinirtStream_t s) {
-      return launch(address, shape.grid, shape.block, arguments.pointers(), shape.shared_bytes, s);
-    });
+    OnDevice guard(stream->device);  // kernels run on the current device only
+    if (guard.error()) return guard.error();
+    if (auto failed = arguments.wait_for_arguments(stream->handle)) return failed;
+    return launch(address, shape, arguments.pointers(), stream->handle);
   });
   if (error == infinirtSuccess) error = arguments.keep(stream);
   return none_or_raise(error);

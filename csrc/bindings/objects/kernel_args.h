@@ -10,6 +10,10 @@ namespace infinirt::objects {
 /// Parameter types are characters of the `struct` module: P ? b B h H i I q Q f d. Returns the size, 0 for an unknown one.
 size_t parameter_size(char code);
 
+/// Arguments of one launch. How they are laid out is known in one of three ways:
+/// - bytes, one character per parameter: the types are known, and values are converted to them;
+/// - a tuple of sizes: values that have a type must be that long; a plain number takes the size that is wanted;
+/// - None: nothing is known; a plain int takes 8 bytes, a float is a double.
 class KernelArguments {
  public:
   KernelArguments() = default;
@@ -17,11 +21,14 @@ class KernelArguments {
   KernelArguments(const KernelArguments&) = delete;
   KernelArguments& operator=(const KernelArguments&) = delete;
 
-  /// Converts the values. False with an exception set.
-  bool pack(const char* codes, Py_ssize_t code_count, PyObject* values);
+  /// Converts the values, a tuple. False with an exception set.
+  bool pack(PyObject* layout, PyObject* values);
 
   /// As infinirtLaunchKernel expects them; valid as long as this object.
   void** pointers() { return pointers_.data(); }
+
+  /// Before the launch: `stream` waits for the streams that arguments name as those of their pending work.
+  infinirtError_t wait_for_arguments(infinirtStream_t stream) const;
 
   /// After the launch: what the kernel uses outlives it.
   infinirtError_t keep(StreamObject* stream);
@@ -29,22 +36,37 @@ class KernelArguments {
   infinirtError_t keep(infinirtGraph_t graph);
 
  private:
-  bool pack_pointer(PyObject* value, void** slot);
+  static constexpr Py_ssize_t kUnknown = -1;
+
+  bool check_count(Py_ssize_t expected, Py_ssize_t given) const;
+  bool pack_typed(PyObject* value, char code, Py_ssize_t index);
+  bool pack_sized(PyObject* value, Py_ssize_t size, Py_ssize_t index);
+  bool pack_bytes(PyObject* value, Py_ssize_t size, Py_ssize_t index);
+  bool pack_pointer(PyObject* value, Py_ssize_t index);
+  bool pack_array_interface(PyObject* description, Py_ssize_t index, void** pointer);
+  /// Appends an argument.
+  void put(const void* data, size_t size);
 
   std::vector<unsigned long long> storage_;
+  std::vector<size_t> starts_;  // of each argument in it
   std::vector<void*> pointers_;
   std::vector<PyObject*> kept_;  // owned
+  std::vector<infinirtStream_t> pending_;  // streams on which arguments are still being computed
 };
 
-/// grid x, y, z, block x, y, z, bytes of shared memory, cooperative.
+/// grid x, y, z, block x, y, z, bytes of shared memory, cooperative, cluster x, y, z (0: no clusters).
 struct LaunchShape {
   dim3 grid, block;
   size_t shared_bytes;
   bool cooperative;
+  dim3 cluster;
+
+  /// The attributes of the launch that have no parameter of their own. Returns how many.
+  unsigned attributes(infinirtLaunchAttribute (&list)[2]) const;
 };
 bool read_shape(PyObject* tuple, LaunchShape* shape);
 
-/// launch_kernel(stream, address, shape, codes, args)
+/// launch_kernel(stream, address, shape, layout, args)
 PyObject* launch_kernel(PyObject*, PyObject* const* args, Py_ssize_t count);
 /// register_kernel(address, name, codes)
 PyObject* register_kernel(PyObject*, PyObject* args);

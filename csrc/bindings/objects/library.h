@@ -23,7 +23,9 @@ namespace infinirt::objects {
   X(MallocHost) X(MallocManaged) X(Free) X(FreeHost) X(MemGetInfo) X(MemcpyAsync) X(MemsetAsync) \
   X(Memset2DAsync) X(PointerGetAttributes) X(MallocAsync) X(FreeAsync) X(MallocFromPoolAsync) \
   X(MemPoolCreate) X(MemPoolDestroy) X(MemPoolTrimTo) X(MemPoolSetAttribute) X(MemPoolGetAttribute) \
-  X(LaunchKernel) X(LaunchCooperativeKernel) X(GraphCreate) X(GraphDestroy) X(GraphClone) \
+  X(LaunchKernel) X(LaunchKernelExC) X(LibraryLoadData) X(LibraryUnload) X(LibraryGetKernel) \
+  X(FuncGetAttributes) X(FuncSetAttribute) X(FuncGetParamInfo) X(OccupancyMaxActiveBlocksPerMultiprocessor) \
+  X(OccupancyAvailableDynamicSMemPerBlock) X(GraphKernelNodeSetAttribute) X(GraphCreate) X(GraphDestroy) X(GraphClone) \
   X(GraphAddEmptyNode) X(GraphAddMemcpyNode1D) X(GraphAddMemsetNode) X(GraphAddHostNode) \
   X(GraphAddKernelNode) X(GraphAddChildGraphNode) X(StreamUpdateCaptureDependencies) X(GraphAddEventRecordNode) X(GraphAddEventWaitNode) \
   X(GraphAddMemAllocNode) X(GraphAddMemFreeNode) X(GraphAddDependencies) X(GraphGetNodes) X(GraphGetEdges) \
