@@ -1,0 +1,183 @@
+"""Triton kernels on this runtime's streams and memory, without PyTorch.
+
+    import infinirt, infinirt.triton as on_infinirt
+
+    with on_infinirt.stream(stream):
+        kernel[(blocks,)](on_infinirt.tensor(x, "float32"), on_infinirt.tensor(y, "float32"), n, BLOCK=1024)
+
+Inside the block Triton compiles and launches through a driver that knows the current device and stream of this runtime; other
+threads and code outside the block keep the driver they had. NVIDIA GPUs only. What Triton itself takes from PyTorch is not
+there: the autotuner's timing, and tensors made by Triton's testing helpers.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+from .buffer import Buffer
+from .stream import Stream
+
+if TYPE_CHECKING:
+    from .launch import Kernel as Kernel
+
+__all__ = ["Tensor", "driver", "stream", "tensor"]
+
+_state = threading.local()
+_lock = threading.Lock()
+_driver: Any = None
+_users = 0
+_before: Any = None
+
+
+class Tensor:
+    """A buffer with an element type: what Triton wants to see of an argument."""
+
+    __slots__ = ("_address", "buffer", "dtype")
+
+    def __init__(self, buffer: Buffer, dtype: str, offset: int = 0) -> None:
+        self.buffer = buffer
+        self.dtype = dtype
+        self._address = int(buffer.handle) + offset
+
+    def data_ptr(self) -> int:
+        return self._address
+
+    def __repr__(self) -> str:
+        return f"<Tensor of {self.dtype} at {self._address:#x}, {self.buffer!r}>"
+
+
+def tensor(buffer: Buffer, dtype: object, *, offset: int = 0) -> Tensor:
+    """The buffer as an argument of a Triton kernel: `dtype` is a name ("float32", "bfloat16", "int64", ...) or a NumPy type.
+
+    The kernel's use of it is noted: the buffer is not freed before the work on the current stream is done.
+    """
+    if not isinstance(buffer, Buffer):
+        raise TypeError(f"buffer must be an infinirt.Buffer, not {type(buffer).__name__}")
+    size = buffer.size
+    if not 0 <= offset <= size:
+        raise ValueError(f"offset {offset} lies outside the buffer of {size} bytes")
+    name = (
+        dtype
+        if isinstance(dtype, str)
+        else getattr(dtype, "name", None) or getattr(dtype, "__name__", str(dtype))
+    )
+    current = getattr(_state, "stream", None)
+    if current is not None:
+        buffer.record_stream(current)
+    return Tensor(buffer, str(name), offset)
+
+
+def driver() -> Any:
+    """The driver that is installed with `triton.runtime.driver.set_active`; stream() does it for a while."""
+    global _driver
+    if _driver is None:
+        try:
+            from triton.backends.nvidia import driver as nvidia
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(
+                "Triton is not installed: pip install 'infinirt[triton]'", name="triton"
+            ) from error
+
+        class InfiniRTDriver(nvidia.CudaDriver):  # type: ignore[misc]
+            """Triton's own NVIDIA driver, with this runtime instead of PyTorch behind its questions."""
+
+            def __init__(self) -> None:
+                # Not the parent's: that one asks PyTorch.
+                self.utils = nvidia.CudaUtils()
+                self.launcher_cls = nvidia.CudaLauncher
+                self.get_device_capability = _capability
+                self.get_current_device = _current_ordinal
+                self.set_current_device = _set_ordinal
+                self.get_current_stream = _current_stream
+
+            def get_device_interface(self) -> Any:
+                raise NotImplementedError("benchmarking needs PyTorch; use infinirt's events to time kernels")
+
+            def get_empty_cache_for_benchmark(self) -> Any:
+                return self.get_device_interface()
+
+        _driver = InfiniRTDriver()
+    return _driver
+
+
+@contextmanager
+def stream(stream: Stream) -> Iterator[Stream]:
+    """Triton launches of this thread go to `stream`, on its device, until the end of the block. Blocks may nest."""
+    if not isinstance(stream, Stream):
+        raise TypeError(f"stream must be an infinirt.Stream, not {type(stream).__name__}")
+    if stream.device.type != "nvidia":
+        raise ValueError(f"Triton kernels run on NVIDIA GPUs, and the stream is one of {stream.device}")
+    stream.device.set_current()
+    _install()
+    before = getattr(_state, "stream", None)
+    _state.stream = stream
+    try:
+        yield stream
+    finally:
+        _state.stream = before
+        _uninstall()
+
+
+def _install() -> None:
+    global _users, _before
+    from triton.runtime import driver as config
+
+    with _lock:
+        if _users == 0:
+            _before = config._active
+            config.set_active(_Switch(driver(), _before))
+        _users += 1
+
+
+def _uninstall() -> None:
+    global _users, _before
+    from triton.runtime import driver as config
+
+    with _lock:
+        _users -= 1
+        if _users == 0:
+            config._active = _before
+            _before = None
+
+
+class _Switch:
+    """Ours for threads inside a stream() block, what was active before for the others."""
+
+    def __init__(self, ours: Any, before: Any) -> None:
+        self._ours = ours
+        self._before = before
+
+    def __getattr__(self, name: str) -> Any:
+        inside = getattr(_state, "stream", None) is not None
+        if inside:
+            return getattr(self._ours, name)
+        if self._before is None:
+            from triton.runtime import driver as config
+
+            self._before = config.default
+        return getattr(self._before, name)
+
+
+def _current_ordinal() -> int:
+    return int(_core.current_device().ordinal)
+
+
+def _set_ordinal(ordinal: int) -> None:
+    from .device import Device
+
+    Device(f"nvidia:{ordinal}").set_current()
+
+
+def _current_stream(_ordinal: int) -> int:
+    current: Stream | None = getattr(_state, "stream", None)
+    return int(current.handle) if current is not None else 0
+
+
+def _capability(ordinal: int) -> tuple[int, int]:
+    from .device import Device
+
+    return Device(f"nvidia:{ordinal}").compute_capability
