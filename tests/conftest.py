@@ -20,6 +20,10 @@ import pytest
 
 from installed import program
 
+# Before infinirt is imported, and inherited by the programs that tests start: on a machine with a GPU, too, a test is about
+# the CPU device unless it says otherwise.
+os.environ.setdefault("INFINIRT_DEVICE", "cpu")
+
 # How long an example takes says nothing about whether it is right, least of all on a shared machine.
 hypothesis.settings.register_profile("infinirt", deadline=None, print_blob=True)
 hypothesis.settings.load_profile("infinirt")

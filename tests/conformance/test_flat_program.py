@@ -55,6 +55,11 @@ def test_in_other_modes(mode: dict[str, str]) -> None:
 
 
 @pytest.mark.gpu
+def test_on_a_gpu() -> None:
+    run_program(INFINIRT_DEVICE="nvidia", INFINIRT_FLAT_MODULE="infinirt")
+
+
+@pytest.mark.gpu
 @pytest.mark.peer("cuda-bindings")
 def test_on_the_module_that_it_was_written_for() -> None:
     run_program(INFINIRT_FLAT_MODULE="cuda")

@@ -44,6 +44,11 @@ def test_programs_equal_the_sequential_model(name: str) -> None:
     assert "100 programs equal the model" in run("equal", 100, SETTINGS[name])
 
 
+@pytest.mark.gpu
+def test_programs_on_a_gpu_equal_the_sequential_model() -> None:
+    assert "30 programs equal the model" in run("equal", 30, {"INFINIRT_DEVICE": "nvidia"})
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("name", ["async", "random", "random-isolated", "random-min"])
 def test_a_thousand_programs_equal_the_sequential_model(name: str) -> None:

@@ -14,7 +14,7 @@ TEST(a_barred_call_invalidates_and_is_named) {
     int dummy = 0;
     CHECK_EQ(infinirtLaunchHostFunc(stream, [](void*) {}, &dummy), infinirtErrorStreamCaptureInvalidated);
     end_capture(stream, infinirtErrorStreamCaptureInvalidated);
-    CHECK(says("infinirtMalloc"));
+    CHECK(names("infinirtMalloc"));
     CHECK_EQ(status_of(stream), infinirtStreamCaptureStatusNone);
     OK(infinirtStreamSynchronize(stream));
   }
@@ -68,7 +68,7 @@ TEST(synchronising_and_querying_are_barred_in_every_mode) {
     CHECK_EQ(call(), expected);
     CHECK_EQ(status_of(stream), infinirtStreamCaptureStatusInvalidated);
     end_capture(stream, infinirtErrorStreamCaptureInvalidated);
-    CHECK(says(name));
+    CHECK(names(name));
   };
   breaks([&] { return infinirtStreamSynchronize(stream); }, infinirtErrorStreamCaptureUnsupported,
          "infinirtStreamSynchronize");
@@ -109,7 +109,7 @@ TEST(the_legacy_stream_is_barred_while_a_blocking_stream_captures) {
   CHECK_EQ(status_of(blocking), infinirtStreamCaptureStatusActive);
   CHECK_EQ(infinirtMemsetAsync(x, 0, 16, nullptr), infinirtErrorStreamCaptureImplicit);
   end_capture(blocking, infinirtErrorStreamCaptureInvalidated);
-  CHECK(says("infinirtMemsetAsync"));
+  CHECK(names("infinirtMemsetAsync"));
   CHECK_EQ(infinirtStreamBeginCapture(nullptr, infinirtStreamCaptureModeRelaxed),
            infinirtErrorStreamCaptureUnsupported);
   OK(infinirtStreamSynchronize(nullptr));
@@ -142,7 +142,7 @@ TEST(ending_wrongly_gives_the_codes_of_cuda) {
   fork();
   CHECK_EQ(infinirtStreamEndCapture(forked, &graph), infinirtErrorStreamCaptureUnmatched);
   end_capture(origin, infinirtErrorStreamCaptureInvalidated);
-  CHECK(says("infinirtStreamEndCapture"));
+  CHECK(names("infinirtStreamEndCapture"));
   fork();
   write_page(forked, diary, 0);
   end_capture(origin, infinirtErrorStreamCaptureUnjoined);
@@ -168,7 +168,7 @@ TEST(captures_are_isolated_and_do_not_merge) {
   OK(infinirtStreamBeginCapture(first, infinirtStreamCaptureModeRelaxed));
   CHECK_EQ(infinirtStreamWaitEvent(first, outside, 0), infinirtErrorStreamCaptureIsolation);
   end_capture(first, infinirtErrorStreamCaptureInvalidated);
-  CHECK(says("infinirtStreamWaitEvent"));
+  CHECK(names("infinirtStreamWaitEvent"));
   OK(infinirtStreamBeginCapture(first, infinirtStreamCaptureModeRelaxed));
   OK(infinirtStreamBeginCapture(second, infinirtStreamCaptureModeRelaxed));
   OK(infinirtEventRecord(inside, first));

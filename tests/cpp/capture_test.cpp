@@ -180,6 +180,7 @@ TEST(launching_and_uploading_a_graph_break_a_capture) {
 }
 
 TEST(arguments_of_a_captured_kernel_are_kept) {
+  skip_on_native(kCpuKernel);
   static std::atomic<int> seen;
   seen = 0;
   const auto kernel = [](const infinirtXBlock*, void** args) -> infinirtError_t {
@@ -223,15 +224,15 @@ TEST(the_graph_owns_captured_host_data) {
   CHECK_EQ(ran.load(), 3);
   CHECK_EQ(destroyed.load(), 0);
   OK(infinirtGraphExecDestroy(exec));
-  CHECK_EQ(destroyed.load(), 1);
+  CHECK(soon([&] { return destroyed.load() == 1; }));
   // A capture that fails gives it back as well.
   OK(infinirtStreamBeginCapture(stream, infinirtStreamCaptureModeGlobal));
   OK(infinirtXLaunchHostFunc(stream, Data::run, &data, Data::destroy));
   CHECK_EQ(infinirtStreamQuery(stream), infinirtErrorStreamCaptureUnsupported);
   CHECK_EQ(infinirtXLaunchHostFunc(stream, Data::run, &data, Data::destroy), infinirtErrorStreamCaptureInvalidated);
-  CHECK_EQ(destroyed.load(), 2);
+  if (unless_native("the driver may give the first one back already")) CHECK_EQ(destroyed.load(), 2);
   end_capture(stream, infinirtErrorStreamCaptureInvalidated);
-  CHECK_EQ(destroyed.load(), 3);
+  CHECK(soon([&] { return destroyed.load() == 3; }));
   OK(infinirtStreamDestroy(stream));
 }
 

@@ -4,10 +4,11 @@
 //     TEST(addition_commutes) { CHECK_EQ(1 + 2, 2 + 1); }
 //     TEST_MAIN()
 //
-// The program runs every test, or those whose name contains one of its arguments; `--list` prints the names. It prints
-// 'N passed, M failed' last and exits with 1 when a test failed, or when the arguments select no test at all (a misspelt
-// filter must not look like success). Checks may be made from any thread; they count for the test that is running, so a
-// test joins its threads before it returns. REQUIRE throws, and belongs on the test's own thread only.
+// The program runs every test, or those whose name contains one of its arguments (or is one of them, written `=name`);
+// `--list` prints the names. It prints 'N passed, M failed' last, with the number of skipped tests and parts of tests where
+// there are any, and exits with 1 when a test failed, or when the arguments select no test at all (a misspelt filter must
+// not look like success). Checks may be made from any thread; they count for the test that is running, so a test joins its
+// threads before it returns. REQUIRE and skip throw, and belong on the test's own thread only.
 #pragma once
 
 #include <atomic>
@@ -28,6 +29,9 @@ struct Test {
 };
 
 struct Abandon {};
+struct Skip {
+  std::string reason;
+};
 
 inline std::vector<Test>& tests() {
   static std::vector<Test> all;
@@ -37,6 +41,21 @@ inline std::vector<Test>& tests() {
 inline std::atomic<unsigned long>& failures() {
   static std::atomic<unsigned long> count{0};
   return count;
+}
+
+inline int& skipped_parts() {
+  static int count = 0;
+  return count;
+}
+
+// Leaves the test, which then counts as skipped.
+[[noreturn]] inline void skip(const std::string& reason) { throw Skip{reason}; }
+
+// The test goes on without a part of it.
+inline void skip_part(const std::string& reason) {
+  ++skipped_parts();
+  std::printf("      skipped a part: %s\n", reason.c_str());
+  std::fflush(stdout);
 }
 
 inline bool add(const char* name, void (*body)()) {
@@ -78,7 +97,7 @@ bool compare(const A& a, const B& b, Compare holds, const char* file, int line, 
 inline bool selected(const char* name, int argc, char** argv) {
   if (argc < 2) return true;
   for (int i = 1; i < argc; ++i)
-    if (std::strstr(name, argv[i])) return true;
+    if (argv[i][0] == '=' ? std::strcmp(name, argv[i] + 1) == 0 : std::strstr(name, argv[i]) != nullptr) return true;
   return false;
 }
 
@@ -87,12 +106,15 @@ inline int run(int argc, char** argv) {
     for (const Test& test : tests()) std::printf("%s\n", test.name);
     return 0;
   }
-  int passed = 0, failed = 0;
+  int passed = 0, failed = 0, skipped = 0;
   for (const Test& test : tests()) {
     if (!selected(test.name, argc, argv)) continue;
     unsigned long before = failures();
+    std::string reason;
     try {
       test.body();
+    } catch (const Skip& skip) {
+      reason = skip.reason;
     } catch (const Abandon&) {
     } catch (const std::exception& e) {
       fail(test.name, 0, std::string("exception: ") + e.what());
@@ -100,13 +122,20 @@ inline int run(int argc, char** argv) {
       fail(test.name, 0, "exception of an unknown type");
     }
     bool good = failures() == before;
-    good ? ++passed : ++failed;
-    std::printf("%s  %s\n", good ? "ok  " : "FAIL", test.name);
+    if (good && !reason.empty()) {
+      ++skipped;
+      std::printf("skip  %s: skipped: %s\n", test.name, reason.c_str());
+    } else {
+      good ? ++passed : ++failed;
+      std::printf("%s  %s\n", good ? "ok  " : "FAIL", test.name);
+    }
     std::fflush(stdout);
   }
-  if (passed + failed == 0) std::printf("no test selected\n");
-  std::printf("%d passed, %d failed\n", passed, failed);
-  return failed == 0 && passed > 0 ? 0 : 1;
+  if (passed + failed + skipped == 0) std::printf("no test selected\n");
+  std::printf("%d passed, %d failed", passed, failed);
+  if (skipped + skipped_parts() > 0) std::printf(", %d skipped and %d in part", skipped, skipped_parts());
+  std::printf("\n");
+  return failed == 0 && passed + skipped > 0 ? 0 : 1;
 }
 
 }  // namespace check

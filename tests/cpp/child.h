@@ -58,6 +58,8 @@ inline int main(int argc, char** argv) {
     if (std::strcmp(body.name, argv[2]) != 0) continue;
     try {
       body.body();
+    } catch (const check::Skip& skip) {
+      std::printf("      skipped the rest of %s: %s\n", argv[2], skip.reason.c_str());
     } catch (const check::Abandon&) {
     }
     return check::failures() == 0 ? 0 : 1;

@@ -83,8 +83,10 @@ TEST(what_is_known_to_be_wrong_is_refused) {
   OK(infinirtFree(freed));
   CHECK_EQ(infinirtMemcpy(freed, host, 8, infinirtMemcpyHostToDevice), infinirtErrorInvalidValue);
   CHECK(says("was freed"));
-  CHECK_EQ(infinirtMemcpyAsync(host, freed, 8, infinirtMemcpyDefault, nullptr), infinirtErrorInvalidValue);
-  CHECK(says("src ") && says("was freed"));
+  if (unless_native("the real library takes what it does not know for memory of the host, and crashes")) {
+    CHECK_EQ(infinirtMemcpyAsync(host, freed, 8, infinirtMemcpyDefault, nullptr), infinirtErrorInvalidValue);
+    CHECK(says("src ") && says("was freed"));
+  }
   CHECK_EQ(infinirtMemset(freed, 0, 8), infinirtErrorInvalidValue);
   CHECK(says("was freed"));
 }
@@ -208,9 +210,11 @@ TEST(bad_planes_and_volumes) {
   CHECK_EQ(with([](auto& p) { p.extent.depth = 17; }), infinirtErrorInvalidValue);
   CHECK_EQ(with([](auto& p) { p.srcPtr.ptr = nullptr; }), infinirtErrorInvalidValue);
   CHECK_EQ(with([](auto& p) { p.srcPtr.ptr = nullptr, p.extent.depth = 0; }), infinirtSuccess);
-  CHECK_EQ(with([](auto& p) { p.srcPtr.ptr = nullptr, p.srcArray = reinterpret_cast<infinirtArray_t>(64); }),
-           infinirtErrorNotSupported);
-  CHECK_EQ(with([](auto& p) { p.srcArray = reinterpret_cast<infinirtArray_t>(64); }), infinirtErrorInvalidValue);
+  if (unless_native(kInventedHandle)) {
+    CHECK_EQ(with([](auto& p) { p.srcPtr.ptr = nullptr, p.srcArray = reinterpret_cast<infinirtArray_t>(64); }),
+             infinirtErrorNotSupported);
+    CHECK_EQ(with([](auto& p) { p.srcArray = reinterpret_cast<infinirtArray_t>(64); }), infinirtErrorInvalidValue);
+  }
   FAILS(infinirtMemset3D(good.dstPtr, 0, {64, 5, 2}), infinirtErrorInvalidValue);
   OK(infinirtMemset3D(good.dstPtr, 0, {65, 1, 1}));
   FAILS(infinirtMemset3D(good.dstPtr, 0, {64, 4, 17}), infinirtErrorInvalidValue);
@@ -288,8 +292,10 @@ TEST(batches_of_volumes) {
   op.src.op.ptr.rowLength = 7;
   FAILS(infinirtMemcpy3DBatchAsync(1, &op, &failed, 0, stream), infinirtErrorInvalidValue);
   CHECK_EQ(failed, size_t{0});
-  op.src.type = infinirtMemcpyOperandTypeArray;
-  FAILS(infinirtMemcpy3DBatchAsync(1, &op, &failed, 0, stream), infinirtErrorNotSupported);
+  if (unless_native(kInventedHandle)) {
+    op.src.type = infinirtMemcpyOperandTypeArray;
+    FAILS(infinirtMemcpy3DBatchAsync(1, &op, &failed, 0, stream), infinirtErrorNotSupported);
+  }
 }
 
 TEST(batches_cannot_be_captured_and_leave_the_capture_alone) {
@@ -380,6 +386,9 @@ CHILD(two_devices) {
   CHECK_EQ(attributes.device, 0);
 }
 
-TEST(copies_between_devices) { CHECK_EQ(child::run("two_devices", {"INFINIRT_CPU_DEVICES=2"}), 0); }
+TEST(copies_between_devices) {
+  skip_on_native(kTwoDevices);
+  CHECK_EQ(child::run("two_devices", {"INFINIRT_CPU_DEVICES=2"}), 0);
+}
 
 CHILD_MAIN()

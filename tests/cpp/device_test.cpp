@@ -28,7 +28,10 @@ CHILD(current_device) {
   OK(infinirtStreamGetDevice(stream, &device));
   CHECK_EQ(device, 1);
 }
-TEST(the_current_device_is_the_threads_own) { CHECK_EQ(child::run("current_device", {"INFINIRT_CPU_DEVICES=2"}), 0); }
+TEST(the_current_device_is_the_threads_own) {
+  skip_on_native(kTwoDevices);
+  CHECK_EQ(child::run("current_device", {"INFINIRT_CPU_DEVICES=2"}), 0);
+}
 
 CHILD(busy_devices) {
   infinirtStream_t first = make_blocking_stream();
@@ -50,7 +53,10 @@ CHILD(busy_devices) {
   CHECK(waits_for_gate(second, on_second([] { return infinirtDeviceSynchronize(); })));
   CHECK(waits_for_gate(second, on_second([] { return infinirtStreamSynchronize(nullptr); })));
 }
-TEST(changing_the_device_waits_for_nothing) { CHECK_EQ(child::run("busy_devices", {"INFINIRT_CPU_DEVICES=2"}), 0); }
+TEST(changing_the_device_waits_for_nothing) {
+  skip_on_native(kTwoDevices);
+  CHECK_EQ(child::run("busy_devices", {"INFINIRT_CPU_DEVICES=2"}), 0);
+}
 
 CHILD(crossing) {
   infinirtStream_t first = make_stream();
@@ -83,6 +89,7 @@ CHILD(crossing) {
   CHECK_EQ(int{host[63]}, 5);
 }
 TEST(waits_and_copies_cross_devices_and_records_do_not) {
+  skip_on_native(kTwoDevices);
   CHECK_EQ(child::run("crossing", {"INFINIRT_CPU_DEVICES=2"}), 0);
 }
 
@@ -101,7 +108,10 @@ CHILD(one_fails) {
   OK(infinirtSetDevice(0));
   CHECK_EQ(infinirtDeviceSynchronize(), infinirtErrorIllegalAddress);
 }
-TEST(a_failed_device_does_not_fail_another) { CHECK_EQ(child::run("one_fails", {"INFINIRT_CPU_DEVICES=2"}), 0); }
+TEST(a_failed_device_does_not_fail_another) {
+  skip_on_native(kTwoDevices);
+  CHECK_EQ(child::run("one_fails", {"INFINIRT_CPU_DEVICES=2"}), 0);
+}
 
 CHILD(whose) {
   OK(infinirtSetDevice(1));

@@ -63,6 +63,7 @@ TEST(different_failures_have_different_codes_names_and_texts) {
 }
 
 TEST(these_errors_stay_until_the_device_is_reset) {
+  skip_on_native(kCpuKernel);
   for (int code : {700, 702, 710, 714, 715, 716, 717, 718, 719, 721}) {
     const auto error = static_cast<infinirtError_t>(code);
     OK(launch_failure(code, nullptr));
@@ -82,6 +83,7 @@ TEST(these_errors_stay_until_the_device_is_reset) {
 }
 
 TEST(other_errors_are_told_once_by_a_later_call) {
+  skip_on_native(kCpuKernel);
   infinirtStream_t stream = make_stream();
   for (int code : {1, 2, 400, 701, 703, 709, 711, 713, 720, 722, 801, 999}) {
     const auto error = static_cast<infinirtError_t>(code);
@@ -98,6 +100,7 @@ TEST(other_errors_are_told_once_by_a_later_call) {
 }
 
 TEST(every_later_call_on_a_failed_device_returns_its_error) {
+  skip_on_native(kCpuKernel);
   infinirtStream_t stream = make_stream();
   infinirtEvent_t event = make_event();
   void *device = nullptr, *pooled = nullptr, *more = nullptr;
@@ -133,6 +136,7 @@ TEST(every_later_call_on_a_failed_device_returns_its_error) {
 }
 
 TEST(after_a_failure_host_functions_are_not_called_and_callbacks_are_told) {
+  skip_on_native(kCpuKernel);
   infinirtStream_t stream = make_stream();
   static std::atomic<int> ran, destroyed, told;
   ran = destroyed = 0;

@@ -118,7 +118,7 @@ TEST(updates_of_another_shape_are_refused_and_change_nothing) {
   OK(infinirtGraphAddMemcpyNode1D(&e2, edges, both, 2, y, x, 16, infinirtMemcpyDeviceToDevice));
   CHECK_EQ(infinirtGraphExecUpdate(exec, edges, &info), infinirtErrorGraphExecUpdateFailure);
   CHECK_EQ(info.result, infinirtGraphExecUpdateErrorTopologyChanged);
-  CHECK(info.errorNode == e1);
+  CHECK(info.errorNode == e1 || on_native());  // which one is told there, is not known
   OK(infinirtGraphDestroy(edges));
 
   infinirtGraph_t types = make_graph();
@@ -209,7 +209,7 @@ TEST(event_nodes_record_and_wait) {
     OK(infinirtStreamSynchronize(other));
   }
   OK(infinirtEventDestroy(begin));
-  CHECK_EQ(infinirtGraphLaunch(exec, stream), infinirtErrorInvalidResourceHandle);
+  if (unless_native(kGoneHandle)) CHECK_EQ(infinirtGraphLaunch(exec, stream), infinirtErrorInvalidResourceHandle);
   OK(infinirtGraphExecEventWaitNodeSetEvent(exec, wait, done));
   launch_and_wait(exec, stream);
   OK(infinirtGraphExecDestroy(exec));
@@ -226,8 +226,11 @@ TEST(user_objects_go_once_and_last) {
   Diary diary(1);
   add_host(graph, diary, 0);
   OK(infinirtGraphRetainUserObject(graph, object, 1, infinirtGraphUserObjectMove));
-  CHECK_EQ(infinirtGraphRetainUserObject(graph, object, 2, infinirtGraphUserObjectMove), infinirtErrorInvalidValue);
-  CHECK_EQ(infinirtUserObjectRelease(object, 2), infinirtErrorInvalidValue);
+  const bool counted = unless_native("the real library does not count references that nobody has");
+  if (counted) {
+    CHECK_EQ(infinirtGraphRetainUserObject(graph, object, 2, infinirtGraphUserObjectMove), infinirtErrorInvalidValue);
+    CHECK_EQ(infinirtUserObjectRelease(object, 2), infinirtErrorInvalidValue);
+  }
   OK(infinirtUserObjectRelease(object, 1));
   infinirtGraph_t clone = nullptr;
   OK(infinirtGraphClone(&clone, graph));
@@ -242,12 +245,13 @@ TEST(user_objects_go_once_and_last) {
   CHECK_EQ(destroyed.load(), 0);
   gate.open();
   OK(infinirtStreamSynchronize(stream));
-  CHECK_EQ(destroyed.load(), 1);
-  CHECK_EQ(infinirtUserObjectRelease(object, 1), infinirtErrorInvalidValue);
+  CHECK(soon([&] { return destroyed.load() == 1; }));
+  if (counted) CHECK_EQ(infinirtUserObjectRelease(object, 1), infinirtErrorInvalidValue);
   OK(infinirtStreamDestroy(stream));
 }
 
 TEST(a_user_objects_destructor_may_not_call_the_api) {
+  skip_on_native("the destructor runs on a thread of the driver, which does not say when");
   struct Inside {
     infinirtError_t result = infinirtSuccess;
     static void destroy(void* data) {
@@ -310,6 +314,7 @@ CHILD(random_graphs) {
 
 TEST(random_graphs_compute_the_same_in_every_schedule) {
   for (const char* schedule : {"async", "inline", "random:1", "random:2", "random:3"}) {
+    if (schedule != std::string("async") && !unless_native(kSchedule)) continue;
     CHECK_EQ(child::run("random_graphs", {std::string("INFINIRT_CPU_SCHEDULE=") + schedule}), 0);
   }
 }
@@ -341,10 +346,14 @@ CHILD(failing_node) {
   OK(infinirtGraphDestroy(graph));
 }
 
-TEST(a_failed_node_ends_the_launch_and_the_device) { CHECK_EQ(child::run("failing_node", {}), 0); }
+TEST(a_failed_node_ends_the_launch_and_the_device) {
+  skip_on_native(kCpuKernel);
+  CHECK_EQ(child::run("failing_node", {}), 0);
+}
 
 // In a forked child what was launched and had not run is lost, and says so; the executable graph itself can be used.
 TEST(a_forked_child_does_not_wait_for_the_parents_launch) {
+  skip_on_native(kFork);
   infinirtEvent_t done = make_event();
   std::atomic<int> ran{0};
   infinirtGraph_t graph = make_graph();
@@ -398,6 +407,9 @@ CHILD(freed_memory) {
   OK(infinirtGraphDestroy(graph));
 }
 
-TEST(memory_freed_before_the_launch_is_an_illegal_address) { CHECK_EQ(child::run("freed_memory", {}), 0); }
+TEST(memory_freed_before_the_launch_is_an_illegal_address) {
+  skip_on_native("a GPU need not notice");
+  CHECK_EQ(child::run("freed_memory", {}), 0);
+}
 
 CHILD_MAIN()

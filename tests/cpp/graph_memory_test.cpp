@@ -7,6 +7,8 @@
 
 namespace {
 
+constexpr const char* kCounting = "a GPU reserves at the first launch, and counts as used until a trim";
+
 uint64_t attribute(enum infinirtGraphMemAttributeType which) {
   uint64_t value = 0;
   OK(infinirtDeviceGetGraphMemAttribute(0, which, &value));
@@ -56,8 +58,8 @@ TEST(freeing_memory_behind_a_pending_graph_waits_for_it) {
     OK(infinirtGraphLaunch(exec, stream));
     if (in_order) {
       OK(infinirtFreeAsync(memory, stream));
-      CHECK_EQ(infinirtFreeAsync(memory, stream), infinirtErrorInvalidValue);
-      (void)infinirtGetLastError();
+      if (unless_native("the real library takes plain memory a second time, and breaks"))
+        FAILS(infinirtFreeAsync(memory, stream), infinirtErrorInvalidValue);
     } else {
       OK(infinirtFree(memory));
     }
@@ -91,7 +93,7 @@ TEST(a_graph_uses_memory_of_its_own) {
       CHECK_EQ(out.front(), 0x5a);
       CHECK_EQ(out.back(), 0x5a);
     }
-    CHECK_EQ(attribute(infinirtGraphMemAttrUsedMemCurrent), used);
+    if (unless_native(kCounting)) CHECK_EQ(attribute(infinirtGraphMemAttrUsedMemCurrent), used);
     CHECK_GE(attribute(infinirtGraphMemAttrUsedMemHigh), used + out.size());
     OK(infinirtGraphExecDestroy(exec));
   }
@@ -122,10 +124,11 @@ TEST(an_allocation_left_behind_bars_the_next_launch) {
   infinirtStream_t stream = make_stream();
   Scratch scratch(out.size(), 0x33, out.data(), false);
   infinirtGraphExec_t exec = instantiate(scratch.graph);
+  const bool counts = unless_native(kCounting);
   const uint64_t used = attribute(infinirtGraphMemAttrUsedMemCurrent);
   CHECK_EQ(infinirtFreeAsync(scratch.params.dptr, stream), infinirtErrorInvalidValue);  // not allocated yet
   OK(infinirtGraphLaunch(exec, stream));
-  CHECK_EQ(attribute(infinirtGraphMemAttrUsedMemCurrent), used + out.size());
+  if (counts) CHECK_EQ(attribute(infinirtGraphMemAttrUsedMemCurrent), used + out.size());
   CHECK_EQ(infinirtGraphLaunch(exec, stream), infinirtErrorInvalidValue);
   CHECK(says("infinirtFreeAsync"));
   OK(infinirtMemcpyAsync(read.data(), scratch.params.dptr, read.size(), infinirtMemcpyDeviceToHost, stream));
@@ -133,7 +136,7 @@ TEST(an_allocation_left_behind_bars_the_next_launch) {
   CHECK_EQ(read[255], 0x33);
   OK(infinirtFreeAsync(scratch.params.dptr, stream));
   CHECK_EQ(infinirtFreeAsync(scratch.params.dptr, stream), infinirtErrorInvalidValue);
-  CHECK_EQ(attribute(infinirtGraphMemAttrUsedMemCurrent), used);
+  if (counts) CHECK_EQ(attribute(infinirtGraphMemAttrUsedMemCurrent), used);
   launch_and_wait(exec, stream);
   OK(infinirtFree(scratch.params.dptr));
   OK(infinirtGraphExecDestroy(exec));
@@ -146,7 +149,7 @@ TEST(an_allocation_left_behind_bars_the_next_launch) {
   // The memory outlives the executable graph until it is freed.
   OK(infinirtMemcpy(read.data(), scratch.params.dptr, read.size(), infinirtMemcpyDeviceToHost));
   OK(infinirtFreeAsync(scratch.params.dptr, stream));
-  CHECK_EQ(attribute(infinirtGraphMemAttrUsedMemCurrent), used);
+  if (counts) CHECK_EQ(attribute(infinirtGraphMemAttrUsedMemCurrent), used);
   OK(infinirtStreamSynchronize(stream));
   OK(infinirtStreamDestroy(stream));
 }
@@ -221,7 +224,7 @@ TEST(capturing_allocations_makes_nodes) {
   CHECK_EQ(infinirtGraphLaunch(exec, stream), infinirtErrorStreamCaptureUnsupported);
   infinirtGraph_t none = nullptr;
   CHECK_EQ(infinirtStreamEndCapture(stream, &none), infinirtErrorStreamCaptureInvalidated);
-  CHECK(says("infinirtGraphLaunch"));
+  CHECK(names("infinirtGraphLaunch"));
   OK(infinirtGraphExecDestroy(exec));
   OK(infinirtGraphDestroy(graph));
   OK(infinirtFreeAsync(outside, stream));
@@ -232,6 +235,7 @@ TEST(capturing_allocations_makes_nodes) {
 TEST(memory_goes_back_when_trimmed) {
   infinirtStream_t stream = make_stream();
   OK(infinirtDeviceGraphMemTrim(0));
+  const bool reserves = unless_native(kCounting);
   const uint64_t before = attribute(infinirtGraphMemAttrReservedMemCurrent);
   std::vector<unsigned char> out(8 << 20);
   {
@@ -239,11 +243,13 @@ TEST(memory_goes_back_when_trimmed) {
     infinirtGraphExec_t exec = instantiate(scratch.graph);
     launch_and_wait(exec, stream);
     CHECK_GE(attribute(infinirtGraphMemAttrReservedMemCurrent), before + out.size());
-    OK(infinirtDeviceGraphMemTrim(0));  // in use by the graph: stays
-    CHECK_GE(attribute(infinirtGraphMemAttrReservedMemCurrent), before + out.size());
+    if (reserves) {
+      OK(infinirtDeviceGraphMemTrim(0));  // in use by the graph: stays
+      CHECK_GE(attribute(infinirtGraphMemAttrReservedMemCurrent), before + out.size());
+    }
     OK(infinirtGraphExecDestroy(exec));
   }
-  CHECK_GE(attribute(infinirtGraphMemAttrReservedMemCurrent), before + out.size());
+  if (reserves) CHECK_GE(attribute(infinirtGraphMemAttrReservedMemCurrent), before + out.size());
   OK(infinirtDeviceGraphMemTrim(0));
   CHECK_EQ(attribute(infinirtGraphMemAttrReservedMemCurrent), before);
   CHECK_GE(attribute(infinirtGraphMemAttrReservedMemHigh), before + out.size());
@@ -281,7 +287,7 @@ TEST(a_failed_capture_gives_its_memory_back) {
     CHECK_EQ(infinirtStreamQuery(stream), infinirtErrorStreamCaptureUnsupported);
     infinirtGraph_t graph = nullptr;
     CHECK_EQ(infinirtStreamEndCapture(stream, &graph), infinirtErrorStreamCaptureInvalidated);
-    CHECK_EQ(attribute(infinirtGraphMemAttrUsedMemCurrent), used);
+    if (unless_native(kCounting)) CHECK_EQ(attribute(infinirtGraphMemAttrUsedMemCurrent), used);
     CHECK_EQ(infinirtFreeAsync(pointer, stream), infinirtErrorInvalidValue);
   }
   OK(infinirtDeviceGraphMemTrim(0));

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -75,13 +76,16 @@ TEST(nodes_run_after_what_they_depend_on) {
 }
 
 TEST(independent_branches_run_at_the_same_time) {
+  skip_on_native(kHostFunctions);
   // Each of two host functions waits for the other: only possible when both are under way.
   struct Meeting {
-    std::atomic<int> arrived{0};
+    std::atomic<int> arrived{0}, met{0};
     static void arrive(void* data) {
       auto* meeting = static_cast<Meeting*>(data);
       ++meeting->arrived;
-      while (meeting->arrived < 2) std::this_thread::yield();
+      const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+      while (meeting->arrived < 2 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+      meeting->met += meeting->arrived == 2;
     }
   } meeting;
   infinirtGraph_t graph = make_graph();
@@ -91,14 +95,17 @@ TEST(independent_branches_run_at_the_same_time) {
   infinirtGraphExec_t exec = instantiate(graph);
   infinirtStream_t stream = make_stream();
   launch_and_wait(exec, stream);
-  CHECK_EQ(meeting.arrived.load(), 2);
+  CHECK_EQ(meeting.met.load(), 2);
   OK(infinirtGraphExecDestroy(exec));
   OK(infinirtGraphDestroy(graph));
   OK(infinirtStreamDestroy(stream));
 }
 
 TEST(copies_sets_and_kernels_compute) {
-  register_add_amount();
+  // Without a kernel of the CPU device a copy takes its place, and nothing is added.
+  const bool kernels = unless_native(kCpuKernel);
+  const int added = kernels ? 7 : 0;
+  if (kernels) register_add_amount();
   constexpr unsigned n = 64;
   int *x = device_array(n), *y = device_array(n);
   std::vector<int> input(n), output(n);
@@ -108,9 +115,11 @@ TEST(copies_sets_and_kernels_compute) {
   infinirtMemsetParams fill = {y, 0, 0x01020304, 4, n, 1};
   OK(infinirtGraphAddMemsetNode(&set, graph, nullptr, 0, &fill));
   OK(infinirtGraphAddMemcpyNode1D(&in, graph, &set, 1, x, input.data(), n * sizeof(int), infinirtMemcpyHostToDevice));
-  AddAmount add = {y, x, 7, n - 1, {}};
+  AddAmount add = {y, x, added, n - 1, {}};
   infinirtKernelNodeParams launch = add.params();
-  OK(infinirtGraphAddKernelNode(&kernel, graph, &in, 1, &launch));
+  OK(kernels ? infinirtGraphAddKernelNode(&kernel, graph, &in, 1, &launch)
+             : infinirtGraphAddMemcpyNode1D(&kernel, graph, &in, 1, y, x, (n - 1) * sizeof(int),
+                                            infinirtMemcpyDeviceToDevice));
   add.amount = 1000;  // the node has its own copy of the arguments
   OK(infinirtGraphAddMemcpyNode1D(&out, graph, &kernel, 1, output.data(), y, n * sizeof(int),
                                   infinirtMemcpyDeviceToHost));
@@ -118,7 +127,7 @@ TEST(copies_sets_and_kernels_compute) {
   OK(infinirtGraphDestroy(graph));  // the executable graph lives on
   infinirtStream_t stream = make_stream();
   launch_and_wait(exec, stream);
-  for (unsigned i = 0; i + 1 < n; ++i) CHECK_EQ(output[i], static_cast<int>(i) + 7);
+  for (unsigned i = 0; i + 1 < n; ++i) CHECK_EQ(output[i], static_cast<int>(i) + added);
   CHECK_EQ(output[n - 1], 0x01020304);
   OK(infinirtGraphExecDestroy(exec));
   OK(infinirtFree(x));
@@ -126,11 +135,12 @@ TEST(copies_sets_and_kernels_compute) {
   OK(infinirtStreamDestroy(stream));
 }
 
-TEST(getters_give_back_what_was_set) {
+TEST(getters_of_kernel_nodes_give_back_what_was_set) {
+  skip_on_native(kCpuKernel);
   register_add_amount();
   int *x = device_array(8), *y = device_array(8);
   infinirtGraph_t graph = make_graph();
-  infinirtGraphNode_t kernel, fill, copy, host;
+  infinirtGraphNode_t kernel;
   AddAmount add = {y, x, 5, 8, {}};
   infinirtKernelNodeParams launch = add.params(), got{};
   OK(infinirtGraphAddKernelNode(&kernel, graph, nullptr, 0, &launch));
@@ -143,7 +153,30 @@ TEST(getters_give_back_what_was_set) {
   OK(infinirtGraphKernelNodeSetParams(kernel, &launch));
   OK(infinirtGraphKernelNodeGetParams(kernel, &got));
   CHECK_EQ(*static_cast<int*>(got.kernelParams[2]), 6);
+  infinirtHostNodeParams none{};
+  CHECK_EQ(infinirtGraphHostNodeGetParams(kernel, &none), infinirtErrorInvalidValue);
+  CHECK(says("kernel node"));
 
+  infinirtKernelNodeAttrValue value{}, value_back{};
+  value.priority = -2;
+  OK(infinirtGraphKernelNodeSetAttribute(kernel, infinirtLaunchAttributePriority, &value));
+  OK(infinirtGraphKernelNodeGetAttribute(kernel, infinirtLaunchAttributePriority, &value_back));
+  CHECK_EQ(value_back.priority, -2);
+  infinirtGraphNode_t twin;
+  OK(infinirtGraphAddKernelNode(&twin, graph, nullptr, 0, &launch));
+  OK(infinirtGraphKernelNodeCopyAttributes(kernel, twin));
+  value_back = {};
+  OK(infinirtGraphKernelNodeGetAttribute(twin, infinirtLaunchAttributePriority, &value_back));
+  CHECK_EQ(value_back.priority, -2);
+  OK(infinirtGraphDestroy(graph));
+  OK(infinirtFree(x));
+  OK(infinirtFree(y));
+}
+
+TEST(getters_give_back_what_was_set) {
+  int *x = device_array(8), *y = device_array(8);
+  infinirtGraph_t graph = make_graph();
+  infinirtGraphNode_t fill, copy, host;
   infinirtMemsetParams set = {x, 16, 9, 2, 4, 2}, set_back{};
   OK(infinirtGraphAddMemsetNode(&fill, graph, nullptr, 0, &set));
   OK(infinirtGraphMemsetNodeGetParams(fill, &set_back));
@@ -165,23 +198,11 @@ TEST(getters_give_back_what_was_set) {
   OK(infinirtGraphHostNodeGetParams(host, &params_back));
   CHECK(params_back.fn == params.fn && params_back.userData == params.userData);
 
-  CHECK_EQ(infinirtGraphHostNodeGetParams(kernel, &params_back), infinirtErrorInvalidValue);
-  CHECK(says("kernel node"));
+  CHECK_EQ(infinirtGraphHostNodeGetParams(copy, &params_back), infinirtErrorInvalidValue);
+  CHECK(says("memcpy node"));
   enum infinirtGraphNodeType type;
   OK(infinirtGraphNodeGetType(copy, &type));
   CHECK_EQ(type, infinirtGraphNodeTypeMemcpy);
-
-  infinirtKernelNodeAttrValue value{}, value_back{};
-  value.priority = -2;
-  OK(infinirtGraphKernelNodeSetAttribute(kernel, infinirtLaunchAttributePriority, &value));
-  OK(infinirtGraphKernelNodeGetAttribute(kernel, infinirtLaunchAttributePriority, &value_back));
-  CHECK_EQ(value_back.priority, -2);
-  infinirtGraphNode_t twin;
-  OK(infinirtGraphAddKernelNode(&twin, graph, nullptr, 0, &launch));
-  OK(infinirtGraphKernelNodeCopyAttributes(kernel, twin));
-  value_back = {};
-  OK(infinirtGraphKernelNodeGetAttribute(twin, infinirtLaunchAttributePriority, &value_back));
-  CHECK_EQ(value_back.priority, -2);
   OK(infinirtGraphDestroy(graph));
   OK(infinirtFree(x));
   OK(infinirtFree(y));
@@ -212,10 +233,12 @@ TEST(edges_are_listed_added_and_removed) {
   CHECK_EQ(count, 2u);
   OK(infinirtGraphDestroyNode(b));
   CHECK_EQ(node_count(graph), 2u);
-  CHECK_EQ(infinirtGraphDestroyNode(b), infinirtErrorInvalidValue);
-  CHECK(says("destroyed"));
+  if (unless_native(kGoneHandle)) {
+    CHECK_EQ(infinirtGraphDestroyNode(b), infinirtErrorInvalidValue);
+    CHECK(says("destroyed"));
+  }
   OK(infinirtGraphDestroy(graph));
-  CHECK_EQ(infinirtGraphDestroy(graph), infinirtErrorInvalidValue);
+  CHECK_EQ(infinirtGraphDestroy(graph), if_destroyed(infinirtErrorInvalidValue));
 }
 
 TEST(bad_arguments_are_errors) {
@@ -230,18 +253,23 @@ TEST(bad_arguments_are_errors) {
   CHECK_EQ(infinirtGraphAddEmptyNode(&node, graph, nullptr, 1), infinirtErrorInvalidValue);
   CHECK_EQ(infinirtGraphAddEmptyNode(nullptr, graph, nullptr, 0), infinirtErrorInvalidValue);
   CHECK_EQ(infinirtGraphAddEmptyNode(&node, nullptr, nullptr, 0), infinirtErrorInvalidValue);
-  CHECK_EQ(infinirtGraphAddEmptyNode(&node, reinterpret_cast<infinirtGraph_t>(&diary), nullptr, 0),
-           infinirtErrorInvalidValue);
+  if (unless_native(kInventedHandle)) {
+    CHECK_EQ(infinirtGraphAddEmptyNode(&node, reinterpret_cast<infinirtGraph_t>(&diary), nullptr, 0),
+             infinirtErrorInvalidValue);
+  }
   int* x = device_array(4);
   CHECK_EQ(infinirtGraphAddMemcpyNode1D(&node, graph, nullptr, 0, x, &diary, 400, infinirtMemcpyHostToDevice),
            infinirtErrorInvalidValue);
   infinirtMemsetParams fill = {x, 0, 0, 3, 1, 1};
   CHECK_EQ(infinirtGraphAddMemsetNode(&node, graph, nullptr, 0, &fill), infinirtErrorInvalidValue);
-  infinirtGraphNodeParams params{};
-  params.type = infinirtGraphNodeTypeConditional;
-  CHECK_EQ(infinirtGraphAddNode(&node, graph, nullptr, 0, &params), infinirtErrorNotSupported);
   infinirtGraphExec_t exec = nullptr;
-  CHECK_EQ(infinirtGraphInstantiate(&exec, graph, infinirtGraphInstantiateFlagDeviceLaunch), infinirtErrorNotSupported);
+  if (unless_native("a GPU has conditional nodes and launches graphs itself")) {
+    infinirtGraphNodeParams params{};
+    params.type = infinirtGraphNodeTypeConditional;
+    CHECK_EQ(infinirtGraphAddNode(&node, graph, nullptr, 0, &params), infinirtErrorNotSupported);
+    CHECK_EQ(infinirtGraphInstantiate(&exec, graph, infinirtGraphInstantiateFlagDeviceLaunch),
+             infinirtErrorNotSupported);
+  }
   CHECK_EQ(infinirtGraphInstantiate(&exec, graph, 1ull << 40), infinirtErrorInvalidValue);
   CHECK_EQ(infinirtGraphLaunch(nullptr, nullptr), infinirtErrorInvalidValue);
   CHECK_EQ(node_count(graph), 1u);
@@ -265,7 +293,7 @@ TEST(a_cycle_is_found_at_instantiation) {
   OK(infinirtGraphInstantiateWithParams(&exec, graph, &params));
   CHECK_EQ(params.result_out, infinirtGraphInstantiateSuccess);
   OK(infinirtGraphExecDestroy(exec));
-  CHECK_EQ(infinirtGraphExecDestroy(exec), infinirtErrorInvalidValue);
+  CHECK_EQ(infinirtGraphExecDestroy(exec), if_destroyed(infinirtErrorInvalidValue));
   OK(infinirtGraphDestroy(graph));
 }
 
@@ -288,7 +316,8 @@ TEST(clones_are_independent_and_nodes_are_found_in_them) {
   CHECK_EQ(infinirtGraphNodeFindInClone(&found, late, clone), infinirtErrorInvalidValue);
   infinirtGraph_t embedded = nullptr;
   OK(infinirtGraphChildGraphNodeGetGraph(child, &embedded));
-  CHECK_EQ(infinirtGraphDestroy(embedded), infinirtErrorInvalidValue);
+  if (unless_native("what a node owns is not to be destroyed: the real library does not look"))
+    CHECK_EQ(infinirtGraphDestroy(embedded), infinirtErrorInvalidValue);
   OK(infinirtGraphDestroy(graph));
   infinirtGraphExec_t exec = instantiate(clone);
   infinirtStream_t stream = make_stream();
@@ -311,7 +340,8 @@ TEST(child_graphs_keep_their_place_in_the_order) {
   params.graph.graph = inner;
   params.graph.ownership = infinirtGraphChildGraphOwnershipMove;
   OK(infinirtGraphAddNode(&child, graph, &first, 1, &params));
-  CHECK_EQ(infinirtGraphDestroy(inner), infinirtErrorInvalidValue);
+  const bool owned = unless_native("what a node owns is not to be used: the real library does not look");
+  if (owned) CHECK_EQ(infinirtGraphDestroy(inner), infinirtErrorInvalidValue);
   infinirtGraph_t nothing = make_graph();
   OK(infinirtGraphAddChildGraphNode(&empty_child, graph, &child, 1, nothing));
   OK(infinirtGraphDestroy(nothing));
@@ -319,7 +349,7 @@ TEST(child_graphs_keep_their_place_in_the_order) {
   // A graph cannot become a part of itself.
   params.graph.graph = graph;
   infinirtGraphNode_t node;
-  CHECK_EQ(infinirtGraphAddNode(&node, inner, nullptr, 0, &params), infinirtErrorInvalidValue);
+  if (owned) CHECK_EQ(infinirtGraphAddNode(&node, inner, nullptr, 0, &params), infinirtErrorInvalidValue);
   infinirtGraphExec_t exec = instantiate(graph);
   infinirtStream_t stream = make_stream();
   for (int i = 0; i < 20; ++i) {
@@ -331,7 +361,7 @@ TEST(child_graphs_keep_their_place_in_the_order) {
   }
   OK(infinirtGraphExecDestroy(exec));
   OK(infinirtGraphDestroy(graph));
-  CHECK_EQ(infinirtGraphGetNodes(inner, nullptr, nullptr), infinirtErrorInvalidValue);  // went with its owner
+  if (owned) CHECK_EQ(infinirtGraphGetNodes(inner, nullptr, nullptr), infinirtErrorInvalidValue);  // with its owner
   OK(infinirtStreamDestroy(stream));
 }
 
@@ -349,8 +379,10 @@ TEST(dot_output_shows_nodes_edges_and_children) {
   text << std::ifstream(path).rdbuf();
   std::remove(path);
   CHECK(text.str().find("digraph") == 0);
-  CHECK(text.str().find("host function") != std::string::npos);
-  CHECK(text.str().find("subgraph cluster_") != std::string::npos);
+  if (unless_native("the words of the CPU device")) {
+    CHECK(text.str().find("host function") != std::string::npos);
+    CHECK(text.str().find("subgraph cluster_") != std::string::npos);
+  }
   CHECK(text.str().find("->") != std::string::npos);
   CHECK_EQ(infinirtGraphDebugDotPrint(graph, "/no/such/folder/x.dot", 0), infinirtErrorOperatingSystem);
   OK(infinirtGraphDestroy(inner));

@@ -76,9 +76,13 @@ CHILD(churn_all) {
   for (unsigned seed = 0; seed < 4; ++seed) churn(seed);
 }
 TEST(no_block_is_in_two_hands_async) { CHECK_EQ(child::run("churn_all", {"INFINIRT_CPU_SCHEDULE=async"}), 0); }
-TEST(no_block_is_in_two_hands_inline) { CHECK_EQ(child::run("churn_all", {"INFINIRT_CPU_SCHEDULE=inline"}), 0); }
+TEST(no_block_is_in_two_hands_inline) {
+  skip_on_native(kSchedule);
+  CHECK_EQ(child::run("churn_all", {"INFINIRT_CPU_SCHEDULE=inline"}), 0);
+}
 
 TEST(no_block_is_in_two_hands_random) {
+  skip_on_native(kSchedule);
   for (const char* seed :
        {"INFINIRT_CPU_SCHEDULE=random:1", "INFINIRT_CPU_SCHEDULE=random:2", "INFINIRT_CPU_SCHEDULE=random:3"}) {
     CHECK_EQ(child::run("churn_all", {seed}), 0);

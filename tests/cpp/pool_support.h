@@ -15,6 +15,9 @@ inline struct infinirtMemPoolProps device_properties(int device = 0) {
   return properties;
 }
 
+// A maximum that is not rounded up.
+inline size_t whole_maximum() { return (on_native() ? 32 : 4) * kMiB; }
+
 inline infinirtMemPool_t make_pool(size_t max_size = 0) {
   struct infinirtMemPoolProps properties = device_properties();
   properties.maxSize = max_size;

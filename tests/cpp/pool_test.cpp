@@ -28,9 +28,12 @@ TEST(size_zero_and_null_are_no_errors) {
   OK(infinirtFreeAsync(nullptr, stream));
   CHECK_EQ(infinirtMallocAsync(nullptr, 8, stream), infinirtErrorInvalidValue);
   CHECK(says("devPtr"));
-  CHECK_EQ(infinirtFreeAsync(nullptr, reinterpret_cast<infinirtStream_t>(uintptr_t{0x1234})),
-           infinirtErrorInvalidResourceHandle);
+  if (unless_native(kInventedHandle)) {
+    CHECK_EQ(infinirtFreeAsync(nullptr, reinterpret_cast<infinirtStream_t>(uintptr_t{0x1234})),
+             infinirtErrorInvalidResourceHandle);
+  }
   OK(infinirtStreamDestroy(stream));
+  CHECK_EQ(infinirtFreeAsync(nullptr, stream), infinirtErrorInvalidResourceHandle);
 }
 
 TEST(wrong_frees_are_refused_and_say_why) {
@@ -58,7 +61,8 @@ TEST(plain_device_memory_can_be_freed_in_stream_order) {
   char* device = nullptr;
   char host[4096] = {};
   OK(infinirtMalloc(reinterpret_cast<void**>(&device), sizeof host));
-  CHECK_EQ(infinirtFreeAsync(device + 256, stream), infinirtErrorInvalidValue);
+  const bool checked = unless_native("the real library does not look where plain memory begins, or whether it lives");
+  if (checked) CHECK_EQ(infinirtFreeAsync(device + 256, stream), infinirtErrorInvalidValue);
   Gate gate;
   OK(gate.hold(stream));
   OK(infinirtMemsetAsync(device, 0x11, sizeof host, stream));
@@ -66,7 +70,7 @@ TEST(plain_device_memory_can_be_freed_in_stream_order) {
   OK(infinirtMallocHost(&pinned, sizeof host));
   OK(infinirtMemcpyAsync(pinned, device, sizeof host, infinirtMemcpyDeviceToHost, stream));
   OK(infinirtFreeAsync(device, stream));
-  CHECK_EQ(infinirtFreeAsync(device, stream), infinirtErrorInvalidValue);
+  if (checked) CHECK_EQ(infinirtFreeAsync(device, stream), infinirtErrorInvalidValue);
   gate.open();
   OK(infinirtStreamSynchronize(stream));
   CHECK_EQ(static_cast<char*>(pinned)[4095], 0x11);
@@ -141,7 +145,8 @@ TEST(attributes_are_checked) {
            infinirtErrorInvalidValue);
   CHECK_EQ(infinirtMemPoolGetAttribute(pool, infinirtMemPoolAttrUsedMemHigh, nullptr), infinirtErrorInvalidValue);
   OK(infinirtMemPoolDestroy(pool));
-  CHECK_EQ(infinirtMemPoolGetAttribute(pool, infinirtMemPoolAttrUsedMemHigh, &value), infinirtErrorInvalidValue);
+  CHECK_EQ(infinirtMemPoolGetAttribute(pool, infinirtMemPoolAttrUsedMemHigh, &value),
+           if_destroyed(infinirtErrorInvalidValue));
   CHECK(says("destroyed"));
 }
 
@@ -264,9 +269,9 @@ TEST(a_destroyed_pool_lives_until_its_memory_is_freed) {
   infinirtMemPool_t pool = make_pool();
   char* block = static_cast<char*>(allocate(stream, 4 * kMiB, pool));
   OK(infinirtMemPoolDestroy(pool));
-  CHECK_EQ(infinirtMemPoolDestroy(pool), infinirtErrorInvalidValue);
+  CHECK_EQ(infinirtMemPoolDestroy(pool), if_destroyed(infinirtErrorInvalidValue));
   void* more = nullptr;
-  CHECK_EQ(infinirtMallocFromPoolAsync(&more, 8, pool, stream), infinirtErrorInvalidValue);
+  CHECK_EQ(infinirtMallocFromPoolAsync(&more, 8, pool, stream), if_destroyed(infinirtErrorInvalidValue));
   OK(infinirtMemsetAsync(block, 3, 4 * kMiB, stream));
   char last = 0;
   OK(infinirtMemcpyAsync(&last, block + 4 * kMiB - 1, 1, infinirtMemcpyDeviceToHost, stream));
@@ -298,7 +303,7 @@ TEST(the_current_pool_can_be_set_and_falls_back_to_the_default) {
   OK(infinirtDeviceGetMemPool(&current, 0));
   CHECK_EQ(current, default_pool());
   OK(infinirtFreeAsync(block, stream));
-  CHECK_EQ(infinirtDeviceSetMemPool(0, pool), infinirtErrorInvalidValue);
+  CHECK_EQ(infinirtDeviceSetMemPool(0, pool), if_destroyed(infinirtErrorInvalidValue));
   CHECK_EQ(infinirtDeviceSetMemPool(9, default_pool()), infinirtErrorInvalidValue);
   CHECK_EQ(infinirtDeviceGetMemPool(&current, 9), infinirtErrorInvalidValue);
   OK(infinirtStreamSynchronize(stream));
@@ -338,9 +343,13 @@ CHILD(two_devices) {
   CHECK_EQ(infinirtFreeAsync(block, stream), infinirtErrorInvalidValue);
   OK(infinirtDeviceSynchronize());
 }
-TEST(pools_and_several_devices) { CHECK_EQ(child::run("two_devices", {"INFINIRT_CPU_DEVICES=2"}), 0); }
+TEST(pools_and_several_devices) {
+  skip_on_native(kTwoDevices);
+  CHECK_EQ(child::run("two_devices", {"INFINIRT_CPU_DEVICES=2"}), 0);
+}
 
 TEST(a_forked_child_has_the_memory_as_it_was) {
+  skip_on_native(kFork);
   infinirtStream_t stream = make_stream();
   unsigned char* block = static_cast<unsigned char*>(allocate(stream, 4096));
   OK(infinirtMemsetAsync(block, 9, 4096, stream));

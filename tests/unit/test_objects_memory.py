@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 
 import pytest
-from objects_support import PATIENCE, TYPE, run_python
+from objects_support import PATIENCE, POOL_UNIT, TYPE, contents, run_python, said
 
 import infinirt
 
@@ -60,7 +60,7 @@ def test_every_resource_gives_usable_memory(
         other = buffer.copy_to(stream=stream)
         assert other.memory_resource is resource
         stream.sync()
-        assert bytes(other) == b"\3" * 1000
+        assert contents(other) == b"\3" * 1000
     assert buffer.is_closed
     assert resource.allocate(0).size == 0
     assert type(resource).__name__ in repr(resource)
@@ -100,7 +100,7 @@ def test_every_resource_frees_after_other_streams(
     again.fill(9, stream=first)
     gate.set()
     device.sync()
-    assert bytes(target[0:8]) == b"\x08" * 8
+    assert contents(target[0:8]) == b"\x08" * 8
     timer.join()
 
 
@@ -160,13 +160,13 @@ def test_closing_a_pool_spares_its_memory(device: infinirt.Device) -> None:
         pool.allocate(1)
     buffer.fill(1)
     device.sync()
-    assert bytes(buffer[0:2]) == b"\1\1"
+    assert contents(buffer[0:2]) == b"\1\1"
     del buffer
 
 
 def test_the_default_pool_cannot_be_closed(device: infinirt.Device) -> None:
     pool = infinirt.MemoryPool.current(device)
-    with pytest.raises(infinirt.InvalidValueError, match=r"default pool of .* cannot be destroyed"):
+    with pytest.raises(infinirt.InvalidValueError, match=said(r"default pool of .* cannot be destroyed")):
         pool.close()
     assert not pool.is_closed
     assert pool.allocate(8).size == 8
@@ -188,29 +188,31 @@ def test_set_current(device: infinirt.Device) -> None:
         """
         import infinirt
         from infinirt import runtime
-        device = infinirt.Device("cpu")
+        device = infinirt.Device()
         pool = infinirt.MemoryPool(device)
         pool.set_current()
         error, address = runtime.infinirtMallocAsync(4096, 0)
         assert error == 0 and pool.attributes.used_mem_current >= 4096
         assert device.allocate(1).memory_resource is pool
         """,
-        INFINIRT_DEVICE="cpu",
+        INFINIRT_DEVICE=TYPE,
     )
 
 
 def test_pool_maximum(device: infinirt.Device) -> None:
-    pool = infinirt.MemoryPool(device, infinirt.MemoryPoolOptions(max_size=1 << 22))
-    with pytest.raises(infinirt.OutOfMemoryError, match=r"at most 4194304 \(maxSize\)"):
-        pool.allocate(1 << 24)
+    pool = infinirt.MemoryPool(device, infinirt.MemoryPoolOptions(max_size=2 * POOL_UNIT))
+    with pytest.raises(infinirt.OutOfMemoryError, match=said(rf"at most {2 * POOL_UNIT} \(maxSize\)")):
+        pool.allocate(8 * POOL_UNIT)
 
 
 def test_a_maximum_is_rounded_up_to_whole_segments_and_the_message_says_so(device: infinirt.Device) -> None:
-    pool = infinirt.MemoryPool(device, infinirt.MemoryPoolOptions(max_size=1 << 20))
-    held = [pool.allocate(1 << 20), pool.allocate(1 << 20)]
-    with pytest.raises(infinirt.OutOfMemoryError, match=r"at most 2097152 \(maxSize 1048576, rounded up"):
-        held.append(pool.allocate(1 << 20))
-    assert pool.attributes.reserved_mem_high == 2 << 20
+    half = POOL_UNIT // 2
+    pool = infinirt.MemoryPool(device, infinirt.MemoryPoolOptions(max_size=half))
+    held = [pool.allocate(half), pool.allocate(half)]
+    message = rf"at most {POOL_UNIT} \(maxSize {half}, rounded up"
+    with pytest.raises(infinirt.OutOfMemoryError, match=said(message)):
+        held.append(pool.allocate(half))
+    assert pool.attributes.reserved_mem_high == POOL_UNIT
 
 
 @pytest.mark.parametrize("wrong", [-1, 1 << 64])
