@@ -50,8 +50,8 @@ SEMANTICS = (
     "ipc_event_test",
     "ipc_pool_test",
 )
-# But these look into the engine, or at kernels of the CPU device.
-OWN_ENGINE = ("stream_destroy_test", "kernel_test", "library_test")
+# But these look into the engine, or at kernels or several devices of the CPU type.
+OWN_ENGINE = ("stream_destroy_test", "device_test", "kernel_test", "library_test")
 SETTINGS = {
     "minimal": {"INFINIRT_CPU_MIN": "1", "INFINIRT_DEVICE": "cpu-min"},
     "isolated": {"INFINIRT_CPU_MEMORY": "isolated"},
