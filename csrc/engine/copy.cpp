@@ -174,7 +174,9 @@ infinirtError_t run_copy(Stream& stream, CopyRequest& request, CopyCall call) {
   note_use(stream, request.src);
   if (call == CopyCall::Asynchronous) return copy_asynchronously(stream, request);
   // Within device memory the host need not wait; where it can see the result, or reuse the source, it does.
-  if (request.dst.place == Place::Device && request.src.place == Place::Device) return copy_later(stream, request.work);
+  // Between device types it always waits: nothing else would order the other one's work after the copy.
+  const bool on_device = request.dst.place == Place::Device && request.src.place == Place::Device;
+  if (on_device && !request.work.other) return copy_later(stream, request.work);
   return copy_here(stream, request.work);
 }
 

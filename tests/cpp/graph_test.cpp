@@ -223,7 +223,9 @@ TEST(edges_are_listed_added_and_removed) {
   CHECK(from[2] == nullptr);
   // Of two pairs the second is wrong: neither is added.
   infinirtGraphNode_t starts[2] = {a, a}, ends[2] = {c, b};
-  CHECK_EQ(infinirtGraphAddDependencies(graph, starts, ends, 2), infinirtErrorInvalidValue);
+  if (unless_native("the real library adds the first")) {
+    CHECK_EQ(infinirtGraphAddDependencies(graph, starts, ends, 2), infinirtErrorInvalidValue);
+  }
   OK(infinirtGraphNodeGetDependencies(c, nullptr, &count));
   CHECK_EQ(count, 1u);
   OK(infinirtGraphNodeGetDependentNodes(a, nullptr, &count));

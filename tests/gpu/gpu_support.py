@@ -46,6 +46,14 @@ def pattern(size: int, seed: int = 0) -> bytes:
     )
 
 
+def check_same(found: bytes, expected: bytes) -> None:
+    """Without a comparison of megabytes in the report."""
+    same = found == expected
+    assert same, (
+        f"{len(found)} bytes differ, the first at {next(i for i, (a, b) in enumerate(zip(found, expected, strict=False)) if a != b)}"
+    )
+
+
 def host(size: int) -> Any:
     return ctypes.create_string_buffer(size)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from gpu_support import Kind, fails, host, ok, pattern, run_python, using
+from gpu_support import Kind, check_same, fails, host, ok, pattern, run_python, using
 
 from infinirt import runtime as rt
 
@@ -62,12 +62,12 @@ def test_synchronous_copies(pair: Pair, current: str, kind: Any) -> None:
     pair.set_cpu(data)
     with using(current):
         ok(rt.infinirtMemcpy(pair.gpu, pair.cpu, pair.size, kind))
-        assert pair.get("nvidia") == data
+        check_same(pair.get("nvidia"), data)
         other = pattern(pair.size, 3)[: pair.size]
         with using("nvidia"):
             ok(rt.infinirtMemcpy(pair.gpu, other, pair.size, Kind.infinirtMemcpyHostToDevice))
         ok(rt.infinirtMemcpy(pair.cpu, pair.gpu, pair.size, kind))
-    assert pair.get("cpu") == other
+    check_same(pair.get("cpu"), other)
 
 
 @pytest.mark.parametrize("on", ["cpu", "nvidia"])
@@ -77,11 +77,11 @@ def test_asynchronous_copies_on_either_ones_stream(pair: Pair, on: str) -> None:
     pair.set_cpu(data)
     ok(rt.infinirtMemcpyAsync(pair.gpu, pair.cpu, pair.size, Kind.infinirtMemcpyDefault, stream))
     ok(rt.infinirtStreamSynchronize(stream))
-    assert pair.get("nvidia") == data
+    check_same(pair.get("nvidia"), data)
     pair.set_cpu(bytes(pair.size))
     ok(rt.infinirtMemcpyAsync(pair.cpu, pair.gpu, pair.size, Kind.infinirtMemcpyDefault, stream))
     ok(rt.infinirtStreamSynchronize(stream))
-    assert pair.get("cpu") == data
+    check_same(pair.get("cpu"), data)
 
 
 def test_planes() -> None:
@@ -133,7 +133,7 @@ def test_pageable_memory_of_any_size(size: int, call: str) -> None:
             ok(rt.infinirtMemcpyAsync(gpu, source, size, Kind.infinirtMemcpyHostToDevice, stream))
             ok(rt.infinirtMemcpyAsync(back, gpu, size, Kind.infinirtMemcpyDeviceToHost, stream))
             ok(rt.infinirtStreamSynchronize(stream))
-        assert back.raw == pattern(size)[:size]
+        check_same(back.raw, pattern(size)[:size])
         ok(rt.infinirtStreamDestroy(stream))
         ok(rt.infinirtFree(gpu))
 
@@ -183,7 +183,7 @@ def test_a_gpu_waits_for_the_cpu() -> None:
     ok(rt.infinirtStreamSynchronize(pair.gpu_stream))
     ok(rt.infinirtMemcpyAsync(pair.gpu, pair.cpu, 4096, Kind.infinirtMemcpyDefault, pair.gpu_stream))
     ok(rt.infinirtStreamSynchronize(pair.gpu_stream))
-    assert pair.get("nvidia") == b"\5" * 4096
+    check_same(pair.get("nvidia"), b"\5" * 4096)
     ok(rt.infinirtEventDestroy(event))
     ok(rt.infinirtEventDestroy(done))
     pair.close()

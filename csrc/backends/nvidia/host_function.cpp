@@ -80,4 +80,36 @@ infinirtError_t launch_host_func(infinirtStream_t stream, infinirtHostFn_t fn, v
                                   : failed(FunctionId::LaunchHostFunc, error, stream, "stream %p", shown(stream));
 }
 
+infinirtError_t LaunchHostFunc(infinirtStream_t stream, infinirtHostFn_t fn, void* userData) {
+  return launch_host_func(stream, fn, userData, nullptr);
+}
+
+namespace {
+
+struct Callback {
+  infinirtStreamCallback_t function;
+  void* data;
+};
+
+void run_callback(infinirtStream_t stream, infinirtError_t status, void* opaque) {
+  const BarredScope barred;
+  auto* callback = static_cast<Callback*>(opaque);
+  callback->function(stream, status, callback->data);
+  delete callback;
+}
+
+}  // namespace
+
+infinirtError_t StreamAddCallback(infinirtStream_t stream, infinirtStreamCallback_t callback, void* userData,
+                                  unsigned int flags) {
+  if (is_dead(stream)) return refuse_dead(stream, "stream");
+  if (!callback) return fail(infinirtErrorInvalidValue, "callback is null");
+  note_call(FunctionId::StreamAddCallback, stream, nullptr);
+  auto* call = new Callback{callback, userData};
+  const infinirtError_t error = real.StreamAddCallback(stream, run_callback, call, flags);
+  if (error == infinirtSuccess) return error;
+  delete call;
+  return failed(FunctionId::StreamAddCallback, error, stream, "stream %p, flags 0x%x", shown(stream), flags);
+}
+
 }  // namespace infinirt::nvidia

@@ -46,8 +46,19 @@ _NO_WORK = [
     "StreamUpdate",
 ]
 
-# Written by hand, because they do more than the real function: copies and waits that may cross device types.
-BY_HAND = frozenset({"Memcpy", "MemcpyAsync", "Memcpy2D", "Memcpy2DAsync", "StreamWaitEvent"})
+# Written by hand, because they do more than the real function: copies and waits that may cross device types, and host
+# functions, in which no call of this API is permitted.
+BY_HAND = frozenset(
+    {
+        "Memcpy",
+        "MemcpyAsync",
+        "Memcpy2D",
+        "Memcpy2DAsync",
+        "StreamWaitEvent",
+        "LaunchHostFunc",
+        "StreamAddCallback",
+    }
+)
 
 # 12.9's plain name means another symbol there.
 _SYMBOLS_12 = {
@@ -61,6 +72,7 @@ _TOP = f"""\
 #include "backends/nvidia/compat13.h"
 #include "backends/nvidia/copies.h"
 #include "backends/nvidia/cross_events.h"
+#include "backends/nvidia/host_function.h"
 #include "backends/nvidia/real_library.h"
 
 namespace infinirt::nvidia {{
