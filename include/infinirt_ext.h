@@ -171,6 +171,11 @@ INFINIRT_API infinirtError_t infinirtXLaunchHostFunc(infinirtStream_t stream, in
  * may call the API. */
 INFINIRT_API infinirtError_t infinirtXSetWaitHooks(void* (*begin)(void), void (*end)(void* state));
 
+/* Whether a call on the device type (null: the thread's current one) that enqueues work or asks a question might have to wait
+ * for a host function: a language runtime then gives its lock away first. 0 on the CPU device; on a vendor's, whose queues are
+ * bounded, 1 while host functions are pending there; 1 for device types whose calls run foreign code, and before a type was chosen. */
+INFINIRT_API int infinirtXCallMayWait(const char* type);
+
 /* Adds a folder in which vendors' packages may lie, as Python's site-packages: a device type that needs its vendor's library
  * looks there, after libraries that the process has already and before the system's. Takes effect for libraries that have
  * not been looked for yet. */

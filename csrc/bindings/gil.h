@@ -1,8 +1,10 @@
 // When a call gives the interpreter lock away.
 //
 // - Blocking functions always do.
-// - Quick functions keep it while the thread works on the CPU device: there they neither block nor run foreign code, and
-//   releasing costs more than the call. On any other device type every call enters a foreign library, so they release.
+// - Quick functions keep it while they cannot have to wait for a host function that needs it (infinirtXCallMayWait): releasing
+//   costs more than the call. On the CPU device they never wait; a vendor's library may when its queue is full, so there the
+//   lock is released while host functions are pending. Device types whose calls run foreign code always release.
+//   INFINIRT_PYTHON_RELEASE_GIL=1: every call releases. For programs in which other libraries enqueue Python functions.
 // - A synchronise asks first: if there is nothing to wait for, the lock stays.
 // - A quick function that has to wait after all (an allocation at the limit of memory) gives the lock away at that moment:
 //   the library calls back (infinirtXSetWaitHooks).
@@ -18,9 +20,6 @@ namespace infinirt::python {
 void initialise_gil_policy();
 
 extern bool every_call_may_block;
-extern const char* cpu_type_name;
-
-bool is_cpu_type(const char* type);
 
 /// Whether a quick function may hold the lock.
 inline bool may_keep_gil() {
@@ -28,9 +27,7 @@ inline bool may_keep_gil() {
   return !every_call_may_block;
 #else
   if (every_call_may_block) return false;
-  const char* type = nullptr;
-  if (api.infinirtXGetDeviceType(&type) != infinirtSuccess) return true;  // the call itself will fail in the same way
-  return type == cpu_type_name || is_cpu_type(type);
+  return api.infinirtXCallMayWait(nullptr) == 0;
 #endif
 }
 

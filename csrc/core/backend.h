@@ -50,6 +50,7 @@ struct Backend {
   BackendExtensions extensions;
   std::array<Support, static_cast<size_t>(FunctionId::Count)> support{};
   int (*device_count)() = nullptr;  // never fails; 0 when unusable. May load a library, and then fills what is above
+  bool (*calls_may_wait)() = nullptr;  // see infinirtXCallMayWait; null: never
   void* engine = nullptr;  // the engine instance of an engine-run backend
 };
 

@@ -214,6 +214,18 @@ infinirtError_t infinirtXSetWaitHooks(void* (*begin)(void), void (*end)(void* st
   return infinirtSuccess;
 }
 
+int infinirtXCallMayWait(const char* type) {
+  const Backend* backend = thread_state().backend;
+  if (type && (!backend || backend->name.c_str() != type)) {
+    backend = nullptr;
+    for (int i = 0; i < backend_count() && !backend; ++i) {
+      if (backend_at(i)->name == type) backend = backend_at(i);
+    }
+  }
+  if (!backend) return 1;
+  return backend->calls_may_wait && backend->calls_may_wait() ? 1 : 0;
+}
+
 infinirtError_t infinirtXAddLibraryFolder(const char* folder) {
   if (!folder || !*folder) return finish_error(__func__, fail(infinirtErrorInvalidValue, "folder is null or empty"));
   add_library_folder(folder);

@@ -76,6 +76,7 @@ void EmulatedEngine::initialise_emulated(const char* name, const char* origin, c
   functions_ = functions;
   accounts_ = std::make_unique<Account[]>(static_cast<size_t>(std::max(functions.device_count, 1)));
   initialise(name, origin, functions.device_count);
+  backend.calls_may_wait = [] { return true; };  // the primitives are somebody else's code
   for (Support& support : backend.support) {
     if (support == Support::Native) support = Support::Emulated;
   }

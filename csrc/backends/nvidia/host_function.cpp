@@ -1,5 +1,7 @@
 #include "backends/nvidia/host_function.h"
 
+#include <atomic>
+
 #include "backends/nvidia/around_calls.h"
 #include "backends/nvidia/real_library.h"
 
@@ -7,10 +9,19 @@ namespace infinirt::nvidia {
 
 namespace {
 
+std::atomic<long> g_pending{0};
+std::atomic<bool> g_host_nodes{false};
+
+// Pending from its birth to its end. One in a graph lives as long as the graph.
 struct Call {
   infinirtHostFn_t fn;
   void* data;
   infinirtHostFn_t destroy;
+
+  Call(infinirtHostFn_t f, void* d, infinirtHostFn_t end) : fn(f), data(d), destroy(end) { ++g_pending; }
+  ~Call() { --g_pending; }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
 };
 
 // NVIDIA's library refuses its own calls in a host function; this makes all of ours refuse.
@@ -80,6 +91,12 @@ infinirtError_t launch_host_func(infinirtStream_t stream, infinirtHostFn_t fn, v
                                   : failed(FunctionId::LaunchHostFunc, error, stream, "stream %p", shown(stream));
 }
 
+bool host_functions_pending() {
+  return g_pending.load(std::memory_order_relaxed) > 0 || g_host_nodes.load(std::memory_order_relaxed);
+}
+
+void note_host_node() { g_host_nodes.store(true, std::memory_order_relaxed); }
+
 infinirtError_t LaunchHostFunc(infinirtStream_t stream, infinirtHostFn_t fn, void* userData) {
   return launch_host_func(stream, fn, userData, nullptr);
 }
@@ -89,6 +106,11 @@ namespace {
 struct Callback {
   infinirtStreamCallback_t function;
   void* data;
+
+  Callback(infinirtStreamCallback_t f, void* d) : function(f), data(d) { ++g_pending; }
+  ~Callback() { --g_pending; }
+  Callback(const Callback&) = delete;
+  Callback& operator=(const Callback&) = delete;
 };
 
 void run_callback(infinirtStream_t stream, infinirtError_t status, void* opaque) {

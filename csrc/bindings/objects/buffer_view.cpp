@@ -15,7 +15,7 @@ infinirtError_t wait_for(StreamObject* stream) {
 }
 
 bool quiet(StreamObject* stream) {
-  if (stream->may_block || is_out_of_reach(stream)) return false;
+  if (stream->may_block.how != MayBlock::Never || is_out_of_reach(stream)) return false;
   return on_stream(stream, [](infinirtStream_t s) { return rt.StreamQuery(s); }) == infinirtSuccess;
 }
 

@@ -43,6 +43,8 @@ TypeRow* find_row(const char* type) {
 // Schedules other than the default run work, Python functions included, inside API calls of whichever thread comes along; a
 // call may then wait for another thread that needs the interpreter.
 bool calls_run_work() {
+  const char* release = std::getenv("INFINIRT_PYTHON_RELEASE_GIL");
+  if (release != nullptr && std::strcmp(release, "1") == 0) return true;
   const char* schedule = std::getenv("INFINIRT_CPU_SCHEDULE");
   return schedule != nullptr && *schedule != '\0' && std::strcmp(schedule, "async") != 0;
 }
@@ -118,7 +120,8 @@ DeviceObject* device_in(TypeRow& row, int ordinal) {
   made->type = row.name;
   made->ordinal = ordinal;
   made->is_accelerator = row.is_accelerator;
-  made->may_block = row.is_accelerator || calls_run_work();
+  const bool always = calls_run_work();
+  made->may_block = {always ? MayBlock::Always : row.is_accelerator ? MayBlock::Ask : MayBlock::Never, row.name};
   DeviceObject* expected = nullptr;
   if (slot.compare_exchange_strong(expected, made)) return made;
   Py_DECREF(made);

@@ -13,7 +13,7 @@ struct DeviceObject {
   int ordinal;
   bool is_accelerator;  // memory of it is not the host's
   // Calls enter a driver, or may wait inside: the interpreter's lock is released around each of them.
-  bool may_block;
+  MayBlock may_block;
   PyObject* resource;  // what allocate() uses; null until first wanted
   PyObject* legacy;  // the default streams; null until first wanted
   PyObject* per_thread;

@@ -35,7 +35,8 @@ PyObject* sync(PyObject* self, PyObject*) {
   if (!check_open(event)) return nullptr;
   // A look first, as for streams; not during a capture, which a query of one of its events would break before the call that
   // was asked for can say so.
-  const bool may_look = !event->may_block && !pools_release_on_sync.load(std::memory_order_relaxed) &&
+  const bool may_look = event->may_block.how == MayBlock::Never &&
+                        !pools_release_on_sync.load(std::memory_order_relaxed) &&
                         captures_under_way.load(std::memory_order_relaxed) == 0;
   if (may_look) {
     const infinirtError_t error = rt.EventQuery(event->handle);

@@ -11,7 +11,7 @@ struct EventObject {
   DeviceObject* device;   // borrowed
   std::atomic<bool> closed;
   bool owns;
-  bool may_block;
+  MayBlock may_block;
   unsigned flags;         // as created: infinirtEventDisableTiming, ...
   PyObject* weak_references;
 };

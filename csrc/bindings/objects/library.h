@@ -86,6 +86,13 @@ inline PyObject* field_of(void* object, PyObject* const& field) {
 
 /// Runs `call`, with the interpreter's lock released when `release`. Quick calls on host devices keep it; everything that
 /// can wait, or that enters a foreign driver, must not.
+/// Whether quick calls on a device type release the lock: never, always, or while the library says that they may wait.
+struct MayBlock {
+  enum How : uint8_t { Never, Always, Ask } how = Always;
+  const char* type = nullptr;
+  operator bool() const { return how == Ask ? infinirtXCallMayWait(type) != 0 : how == Always; }  // NOLINT: as a flag
+};
+
 template <class Call>
 auto without_gil(bool release, Call call) {
   if (!release) return call();

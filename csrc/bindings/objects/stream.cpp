@@ -60,7 +60,7 @@ PyObject* sync(PyObject* self, PyObject*) {
   if (!check_open(stream)) return nullptr;
   // A look first: most streams are done, and the interpreter's lock need not be given up for them. Not in a capture, which a
   // query would break before the call that was asked for can. An asynchronous error is reported once, so it is taken here.
-  if (!stream->may_block && !pools_release_on_sync.load(std::memory_order_relaxed)) {
+  if (stream->may_block.how == MayBlock::Never && !pools_release_on_sync.load(std::memory_order_relaxed)) {
     const infinirtError_t error = on_stream(
         stream, [](infinirtStream_t s) { return is_in_capture(s) ? infinirtErrorNotReady : rt.StreamQuery(s); });
     if (error == infinirtSuccess) Py_RETURN_NONE;
@@ -329,7 +329,7 @@ PyObject* new_stream(infinirtStream_t handle, DeviceObject* device, PyObject* ow
   stream->owner = Py_XNewRef(owner);
   stream->owns = owns;
   stream->is_default = reinterpret_cast<uintptr_t>(handle) <= 2;
-  stream->may_block = device ? device->may_block : true;
+  stream->may_block = device ? device->may_block : MayBlock{};
   if (is_per_thread(stream)) stream->thread = this_thread();
   return made;
 }

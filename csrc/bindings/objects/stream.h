@@ -18,7 +18,7 @@ struct StreamObject {
   uint64_t thread;  // of a per-thread stream: whose it is
   bool owns;  // destroyed with the object
   bool is_default;  // handle 1 or 2: its meaning depends on the current device
-  bool may_block;  // see DeviceObject
+  MayBlock may_block;  // see DeviceObject
   PyObject* weak_references;
 };
 

@@ -32,6 +32,17 @@ DESTROYERS = {
     "LibraryUnload": "library",
 }
 
+# Functions that put host functions into graphs.
+HOST_NODES = {
+    "GraphAddHostNode",
+    "GraphHostNodeSetParams",
+    "GraphExecHostNodeSetParams",
+    "GraphAddNode",
+    "GraphAddNode_v2",
+    "GraphNodeSetParams",
+    "GraphExecNodeSetParams",
+}
+
 # What has a stream argument and does not enqueue work on it.
 _NO_WORK = [
     "StreamDestroy",
@@ -150,6 +161,8 @@ def _wrapper(item: Function) -> str:
     if enqueues(item):
         what = next((p.name for p in item.params if p.name == "func"), "nullptr")
         lines.append(f"  note_call(FunctionId::{item.short}, {item.stream_params[0].name}, {what});")
+    if item.short in HOST_NODES:
+        lines.append("  note_host_node();")
     destroyed = DESTROYERS.get(item.short)
     if destroyed:
         lines.append(f"  const DyingHandle dying({destroyed});")
