@@ -37,6 +37,9 @@ typedef struct infinirtXDeviceTypeInfo {
 
 INFINIRT_API infinirtError_t infinirtXGetDeviceTypeInfo(infinirtXDeviceTypeInfo* info, int index);
 
+/* Only the name, and whether it is an accelerator's: no library is loaded and no driver started for the answer. */
+INFINIRT_API infinirtError_t infinirtXGetDeviceTypeName(const char** name, int* isAccelerator, int index);
+
 /* ---- Errors ------------------------------------------------------------------------------------------------------- */
 
 /* The whole message of the calling thread's last error: which call, which argument, what it was, what to do. "" when the
@@ -162,6 +165,10 @@ INFINIRT_API infinirtError_t infinirtXPointerGetDevice(const void* pointer, cons
  * ownership. Like `fn`, `destroy` may not call the API. It may be null. */
 INFINIRT_API infinirtError_t infinirtXLaunchHostFunc(infinirtStream_t stream, infinirtHostFn_t fn, void* userData,
                                                      infinirtHostFn_t destroy);
+
+/* Gives `object` to a graph: `destroy` is called exactly once with it, when the last graph that holds it goes, or at once if this
+ * call fails. Like infinirtUserObjectCreate and infinirtGraphRetainUserObject together, for the graph's own device type. */
+INFINIRT_API infinirtError_t infinirtXGraphKeep(infinirtGraph_t graph, void* object, infinirtHostFn_t destroy);
 
 /* ---- Language runtimes with a global lock ------------------------------------------------------------------------- */
 

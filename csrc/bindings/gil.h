@@ -12,6 +12,8 @@
 // asynchronous) every call can block, and all release.
 #pragma once
 
+#include <cstring>
+
 #include "bindings/runtime_api.h"
 
 namespace infinirt::python {
@@ -29,6 +31,12 @@ inline bool may_keep_gil() {
   if (every_call_may_block) return false;
   return api.infinirtXCallMayWait(nullptr) == 0;
 #endif
+}
+
+/// Whether the thread works on the CPU device.
+inline bool is_cpu() {
+  const char* type = nullptr;
+  return api.infinirtXGetDeviceType(&type) == infinirtSuccess && std::strcmp(type, "cpu") == 0;
 }
 
 class GilReleased {
@@ -59,7 +67,7 @@ auto quick_call(Call call) {
 /// An error that the query reports is the answer: asynchronous errors are reported once.
 template <class Query, class Wait>
 infinirtError_t query_first(Query query, Wait wait) {
-  if (!may_keep_gil()) return blocking_call(wait);
+  if (!may_keep_gil() || !is_cpu()) return blocking_call(wait);  // elsewhere a question costs as much as the wait
   const infinirtError_t state = query();
   if (state == infinirtSuccess) return wait();
   if (state == infinirtErrorNotReady) return blocking_call(wait);

@@ -32,6 +32,19 @@ inline infinirtError_t routing_failed(ThreadState& ts) {
   return ts.extra && ts.extra->has_pending ? ts.extra->pending_code : infinirtErrorInitializationError;
 }
 
+// A call runs for the backend it was routed to, which need not be the thread's own: for its time it is.
+class RoutedScope {
+ public:
+  RoutedScope(ThreadState& ts, const Backend* backend) : ts_(ts), saved_(ts.backend) { ts.backend = backend; }
+  ~RoutedScope() { ts_.backend = saved_; }
+  RoutedScope(const RoutedScope&) = delete;
+  RoutedScope& operator=(const RoutedScope&) = delete;
+
+ private:
+  ThreadState& ts_;
+  const Backend* saved_;
+};
+
 inline const Backend* route_current(ThreadState& ts) {
   return INFINIRT_LIKELY(ts.backend != nullptr) ? ts.backend : current_backend(ts);
 }

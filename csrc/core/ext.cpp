@@ -107,6 +107,28 @@ infinirtError_t stream_get_device(infinirtStream_t stream, const char** type, in
   return infinirtSuccess;
 }
 
+infinirtError_t graph_keep(infinirtGraph_t graph, void* object, infinirtHostFn_t destroy) {
+  ThreadState& ts = thread_state();
+  infinirtError_t error = barred();
+  const Backend* backend = error ? nullptr : route_handle(ts, graph);
+  if (!error && !backend) error = routing_failed(ts);
+  if (!error && !destroy) error = fail(infinirtErrorInvalidValue, "destroy is null; what is kept has to end somehow");
+  if (error) {
+    if (destroy) destroy(object);
+    return error;
+  }
+  const RoutedScope scope(ts, backend);
+  infinirtUserObject_t kept = nullptr;
+  error = backend->table.UserObjectCreate(&kept, object, destroy, 1, infinirtUserObjectNoDestructorSync);
+  if (error) {
+    destroy(object);
+    return error;
+  }
+  error = backend->table.GraphRetainUserObject(graph, kept, 1, infinirtGraphUserObjectMove);
+  if (error) backend->table.UserObjectRelease(kept, 1);
+  return error;
+}
+
 infinirtError_t pointer_get_device(const void* pointer, const char** type, int* device) {
   if (auto error = barred()) return error;
   Allocation found;
@@ -189,6 +211,19 @@ infinirtError_t infinirtXGetDeviceTypeInfo(infinirtXDeviceTypeInfo* info, int in
   return infinirtSuccess;
 }
 
+infinirtError_t infinirtXGetDeviceTypeName(const char** name, int* isAccelerator, int index) {
+  const Backend* backend = backend_at(index);
+  if (!backend || !name) {
+    return finish_error(__func__,
+                        backend ? fail(infinirtErrorInvalidValue, "name is null")
+                                : fail(infinirtErrorInvalidValue, "index %d is out of range; there are %d device types",
+                                       index, backend_count()));
+  }
+  *name = backend->name.c_str();
+  if (isAccelerator) *isAccelerator = backend->is_accelerator;
+  return infinirtSuccess;
+}
+
 const char* infinirtXGetLastErrorMessage(void) { return last_error_message(thread_state()); }
 
 infinirtError_t infinirtXGetSupport(enum infinirtXSupport* support, const char* type, const char* function) {
@@ -202,6 +237,10 @@ infinirtError_t infinirtXLaunchHostFunc(infinirtStream_t stream, infinirtHostFn_
 
 infinirtError_t infinirtXStreamGetDevice(infinirtStream_t stream, const char** type, int* device) {
   return finish_error(__func__, stream_get_device(stream, type, device));
+}
+
+infinirtError_t infinirtXGraphKeep(infinirtGraph_t graph, void* object, infinirtHostFn_t destroy) {
+  return finish_error(__func__, graph_keep(graph, object, destroy));
 }
 
 infinirtError_t infinirtXPointerGetDevice(const void* pointer, const char** type, int* device) {

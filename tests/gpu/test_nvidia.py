@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 from gpu_support import Kind, fails, ok, run_python, using
 
@@ -35,16 +38,17 @@ def test_destroyed_handles_are_errors() -> None:
         stream, event = ok(rt.infinirtStreamCreate()), ok(rt.infinirtEventCreate())
         ok(rt.infinirtStreamDestroy(stream))
         ok(rt.infinirtEventDestroy(event))
-        for result in (
-            rt.infinirtStreamQuery(stream),
-            rt.infinirtStreamSynchronize(stream),
-            rt.infinirtStreamDestroy(stream),
-            rt.infinirtEventRecord(event, 0),
-            rt.infinirtEventQuery(event),
-            rt.infinirtEventDestroy(event),
-            rt.infinirtMemsetAsync(0, 0, 0, stream),
-        ):
-            assert "was destroyed already" in fails(result, 400)
+        calls: list[Callable[[], Any]] = [
+            lambda: rt.infinirtStreamQuery(stream),
+            lambda: rt.infinirtStreamSynchronize(stream),
+            lambda: rt.infinirtStreamDestroy(stream),
+            lambda: rt.infinirtEventRecord(event, 0),
+            lambda: rt.infinirtEventQuery(event),
+            lambda: rt.infinirtEventDestroy(event),
+            lambda: rt.infinirtMemsetAsync(0, 0, 0, stream),
+        ]
+        for call in calls:
+            assert "was destroyed already" in fails(call(), 400)
         # Addresses are used again, and a new handle is a good one.
         for _ in range(50):
             new = ok(rt.infinirtStreamCreate())

@@ -85,15 +85,7 @@ void drop_buffer_view(void* data) {
 }
 
 infinirtError_t graph_keeps(infinirtGraph_t graph, void* object, infinirtHostFn_t destroy) {
-  infinirtUserObject_t kept = nullptr;
-  infinirtError_t error = rt.UserObjectCreate(&kept, object, destroy, 1, infinirtUserObjectNoDestructorSync);
-  if (error != infinirtSuccess) {
-    destroy(object);
-    return error;
-  }
-  error = rt.GraphRetainUserObject(graph, kept, 1, infinirtGraphUserObjectMove);
-  if (error != infinirtSuccess) rt.UserObjectRelease(kept, 1);
-  return error;
+  return infinirtXGraphKeep(graph, object, destroy);
 }
 
 PyObject* shut_down(PyObject*, PyObject*) {

@@ -24,7 +24,9 @@ namespace {
 struct TypeRow {
   const char* name;
   bool is_accelerator;
-  std::vector<DeviceObject*> devices;
+  int index;                          // in the library's list
+  std::atomic<bool> counted{false};
+  std::vector<DeviceObject*> devices;  // once counted
 };
 
 constexpr int kMaxTypes = 64;
@@ -49,33 +51,46 @@ bool calls_run_work() {
   return schedule != nullptr && *schedule != '\0' && std::strcmp(schedule, "async") != 0;
 }
 
-// Reads the types that the library knows into rows; plugins may have added some since the last time.
+// Reads the types that the library knows into rows; plugins may have added some since the last time. Devices are counted when
+// a type is first asked for: that may start a driver.
 bool refresh_rows() {
   int types = 0;
   if (auto error = infinirtXGetDeviceTypeCount(&types)) return raise_error(error), false;
-  std::vector<infinirtXDeviceTypeInfo> found(static_cast<size_t>(types));
-  for (int i = 0; i < types; ++i) {
-    if (auto error = infinirtXGetDeviceTypeInfo(&found[static_cast<size_t>(i)], i)) return raise_error(error), false;
-  }
   std::lock_guard guard(rows_mutex);
-  for (const auto& info : found) {
-    if (find_row(info.name) || row_count.load() == kMaxTypes) continue;
+  for (int i = 0; i < types; ++i) {
+    const char* name = nullptr;
+    int is_accelerator = 0;
+    if (auto error = infinirtXGetDeviceTypeName(&name, &is_accelerator, i)) return raise_error(error), false;
+    if (find_row(name) || row_count.load() == kMaxTypes) continue;
     TypeRow& row = rows[row_count.load()];
-    row.name = info.name;
-    row.is_accelerator = info.isAccelerator != 0;
-    row.devices.assign(static_cast<size_t>(info.deviceCount > 0 ? info.deviceCount : 0), nullptr);
+    row.name = name;
+    row.index = i;
+    row.is_accelerator = is_accelerator != 0;
     row_count.fetch_add(1, std::memory_order_release);
   }
   return true;
 }
 
+TypeRow* with_devices(TypeRow* row) {
+  if (row->counted.load(std::memory_order_acquire)) return row;
+  infinirtXDeviceTypeInfo info;
+  if (auto error = without_gil(true, [&] { return infinirtXGetDeviceTypeInfo(&info, row->index); }))
+    return raise_error(error), nullptr;
+  std::lock_guard guard(rows_mutex);
+  if (!row->counted.load(std::memory_order_relaxed)) {
+    row->devices.assign(static_cast<size_t>(info.deviceCount > 0 ? info.deviceCount : 0), nullptr);
+    row->counted.store(true, std::memory_order_release);
+  }
+  return row;
+}
+
 TypeRow* row_of(const char* type) {
-  if (TypeRow* row = find_row(type)) return row;
+  if (TypeRow* row = find_row(type)) return with_devices(row);
   if (!refresh_rows()) return nullptr;
-  if (TypeRow* row = find_row(type)) return row;
+  if (TypeRow* row = find_row(type)) return with_devices(row);
   const int count = row_count.load(std::memory_order_acquire);
   for (int i = 0; i < count; ++i) {
-    if (std::strcmp(rows[i].name, type) == 0) return &rows[i];
+    if (std::strcmp(rows[i].name, type) == 0) return with_devices(&rows[i]);
   }
   std::string known;
   for (int i = 0; i < count; ++i) known += (i ? ", " : "") + std::string(rows[i].name);

@@ -30,8 +30,7 @@ namespace infinirt::objects {
   X(GraphAddKernelNode) X(GraphAddChildGraphNode) X(StreamUpdateCaptureDependencies) X(GraphAddEventRecordNode) X(GraphAddEventWaitNode) \
   X(GraphAddMemAllocNode) X(GraphAddMemFreeNode) X(GraphAddDependencies) X(GraphGetNodes) X(GraphGetEdges) \
   X(GraphNodeGetType) X(GraphDestroyNode) X(GraphInstantiateWithFlags) X(GraphUpload) X(GraphLaunch) \
-  X(GraphExecDestroy) X(GraphExecUpdate) X(GraphNodeSetEnabled) X(GraphNodeGetEnabled) X(GraphDebugDotPrint) \
-  X(UserObjectCreate) X(UserObjectRelease) X(GraphRetainUserObject)
+  X(GraphExecDestroy) X(GraphExecUpdate) X(GraphNodeSetEnabled) X(GraphNodeGetEnabled) X(GraphDebugDotPrint)
 // clang-format on
 
 struct Library {

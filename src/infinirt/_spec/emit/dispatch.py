@@ -71,6 +71,7 @@ def _stub(item: Function) -> str:
   }}
   const Backend* backend = {_find_backend(item)};
   if (INFINIRT_UNLIKELY(!backend)) return finish_error(ts, {number}, routing_failed(ts));
+  const RoutedScope scope(ts, backend);
   const infinirtError_t error = backend->table.{item.short}({_arguments(item)});
   return INFINIRT_LIKELY(error == infinirtSuccess) ? error : finish_error(ts, {number}, error);
 }}

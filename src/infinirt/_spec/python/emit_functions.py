@@ -8,7 +8,13 @@ from .model import ByHand, Shape
 from .shapes import PER_THREAD_SUFFIX, SHAPES
 
 # Called by the extension's own machinery.
-_ALWAYS = ("infinirtXCallMayWait", "infinirtXDrain", "infinirtGetLastError", "infinirtXGetProcAddress")
+_ALWAYS = (
+    "infinirtXCallMayWait",
+    "infinirtXGetDeviceType",
+    "infinirtXDrain",
+    "infinirtGetLastError",
+    "infinirtXGetProcAddress",
+)
 
 
 def render_api() -> str:
