@@ -37,5 +37,8 @@ def test_with_memory_that_the_host_does_not_reach() -> None:
 
 
 @pytest.mark.gpu
-def test_on_a_gpu() -> None:
-    run_tests(*NOUNS, INFINIRT_TEST_DEVICE_TYPE="nvidia", INFINIRT_DEVICE="nvidia")
+@pytest.mark.parametrize(
+    "nouns", [("stream", "buffer", "reading"), ("memory",), ("graph",)], ids=lambda n: n[0]
+)
+def test_on_a_gpu(nouns: tuple[str, ...]) -> None:
+    run_tests(*nouns, INFINIRT_TEST_DEVICE_TYPE="nvidia", INFINIRT_DEVICE="nvidia")
