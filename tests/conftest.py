@@ -96,6 +96,10 @@ def has_gpu() -> bool:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("gpu") is not None and not has_gpu():  # first: its peers matter only where it can run
+        if item.config.getoption("--require-gpu"):
+            pytest.fail("no NVIDIA GPU on this machine", pytrace=False)
+        pytest.skip("no NVIDIA GPU on this machine")
     names = [name for mark in item.iter_markers("peer") for name in mark.args]
     absent = [name for name in names if not has_peer(name)]
     if absent:
@@ -104,10 +108,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             pytest.fail(message, pytrace=False)
         item.config.stash[_absent_peers].update(absent)
         pytest.skip(message)
-    if item.get_closest_marker("gpu") is not None and not has_gpu():
-        if item.config.getoption("--require-gpu"):
-            pytest.fail("no NVIDIA GPU on this machine", pytrace=False)
-        pytest.skip("no NVIDIA GPU on this machine")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
