@@ -96,7 +96,8 @@ def has_gpu() -> bool:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    if item.get_closest_marker("gpu") is not None and not has_gpu():  # first: its peers matter only where it can run
+    # First: a test's peers matter only where it can run.
+    if item.get_closest_marker("gpu") is not None and not has_gpu():
         if item.config.getoption("--require-gpu"):
             pytest.fail("no NVIDIA GPU on this machine", pytrace=False)
         pytest.skip("no NVIDIA GPU on this machine")
