@@ -160,12 +160,14 @@ void release_now(void* context) {
   auto* release = static_cast<DeferredRelease*>(context);
   auto* pointer = reinterpret_cast<void*>(release->memory.base);
   Engine& engine = *release->device->engine;
+  // Out of the registry first: in between, a second free must find the pointer in one of the two.
+  Allocation removed;
+  const bool was_there = registry_remove(pointer, &removed);
   {
     std::lock_guard guard(pending_releases().mutex);
     pending_releases().pointers.erase(pointer);
   }
-  Allocation removed;
-  if (!registry_remove(pointer, &removed)) {  // infinirtFree or DeviceReset took it meanwhile
+  if (!was_there) {  // infinirtFree or DeviceReset took it meanwhile
     delete release;
     return;
   }
