@@ -15,14 +15,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import _core
 from .buffer import Buffer
 from .stream import Stream
-
-if TYPE_CHECKING:
-    from .launch import Kernel as Kernel
 
 __all__ = ["Tensor", "driver", "stream", "tensor"]
 
