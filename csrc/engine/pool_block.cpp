@@ -187,7 +187,9 @@ infinirtError_t release_in_order(const Allocation& memory, MemPool* importer, St
   auto& engine = *static_cast<Engine*>(memory.backend->engine);
   {
     std::lock_guard guard(pending_releases().mutex);
-    if (!pending_releases().pointers.insert(pointer).second)
+    Allocation still;  // an earlier free may have been carried out since the caller looked
+    const bool is_there = registry_find(pointer, &still) && still.base == memory.base;
+    if (!is_there || !pending_releases().pointers.insert(pointer).second)
       return fail(infinirtErrorInvalidValue, "devPtr %p was freed already", pointer);
   }
   EngineDevice& device = *engine.devices[static_cast<size_t>(memory.device)];
