@@ -251,14 +251,17 @@ def test_nothing_leaks() -> None:
             stream.sync()
             return sys.getallocatedblocks()
 
-        # Caches of the interpreter fill up for a while; a leak grows in every round, by a block per turn or more.
+        # Tables keyed by address fill up for a while (how long depends on the addresses the system gives); a leak grows
+        # in every round, by a block per turn or more.
         growth = []
-        for round in range(5):
+        for round in range(60):
             before = blocks()
             for _ in range(100):
                 everything()
             growth.append(blocks() - before)
-        assert min(growth) < 50, growth
+            if growth[-1] < 20:
+                break
+        assert growth[-1] < 20, growth
         device.sync(); stream.query()
         assert pool.attributes.used_mem_current <= 512, pool.attributes
         """,
