@@ -36,6 +36,7 @@ ROWS = (
     "event query",
     "stream wait",
     "pool alloc+free",
+    "cached alloc+free",
     "malloc+free",
     "copy 4 KiB",
     "set 4 KiB",
@@ -43,7 +44,7 @@ ROWS = (
     "graph of 1",
     "graph of 100",
 )
-PAIRS = {"pool alloc+free", "malloc+free"}
+PAIRS = {"pool alloc+free", "cached alloc+free", "malloc+free"}
 
 C_SOURCE = r"""
 #include <time.h>
@@ -189,6 +190,7 @@ def object_route(o: Objects) -> dict[str, Timer]:
     names |= {"current": infinirt.current_device, "launch": infinirt.launch, "kernel": o.kernel}
     names |= {"config": infinirt.LaunchConfig(grid=1, block=1), "g1": o.graphs[0], "g100": o.graphs[1]}
     names["direct"] = infinirt.DirectResource(o.device)
+    names["cached"] = infinirt.CachingPool(o.device)
     return statements(
         names,
         get_device="current()",
@@ -199,6 +201,7 @@ def object_route(o: Objects) -> dict[str, Timer]:
         event_query="event.is_done",
         stream_wait="stream.wait(event)",
         pool_alloc_free="device.allocate(1048576, stream=stream).close()",
+        cached_alloc_free="cached.allocate(1048576, stream=stream).close()",
         malloc_free="direct.allocate(1048576).close()",
         copy_4_KiB="buffer.copy_from(other, stream=stream)",
         set_4_KiB="buffer.fill(0, stream=stream)",
@@ -336,7 +339,7 @@ def cupy_route(o: Objects) -> dict[str, Timer]:
         event_record="event.record(stream)",
         event_query="event.done",
         stream_wait="stream.wait_event(event)",
-        pool_alloc_free="pool.malloc(1048576)",
+        cached_alloc_free="pool.malloc(1048576)",
         copy_4_KiB="x.data.copy_from_device_async(y.data, 4096, stream)",
         set_4_KiB="x.data.memset_async(0, 4096, stream)",
         empty_launch="kernel((1,), (1,), ())",
@@ -361,7 +364,7 @@ def torch_route(o: Objects) -> dict[str, Timer]:
         event_record="event.record(stream)",
         event_query="event.query()",
         stream_wait="stream.wait_event(event)",
-        pool_alloc_free="empty(1048576, dtype=uint8, device='cuda')",
+        cached_alloc_free="empty(1048576, dtype=uint8, device='cuda')",
         copy_4_KiB="x.copy_(y)",
         set_4_KiB="x.zero_()",
     )

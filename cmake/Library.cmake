@@ -1,7 +1,7 @@
 # The library: libinfinirt.so.1, and the same objects for tests that look inside.
 
 file(GLOB core_sources CONFIGURE_DEPENDS
-     csrc/core/*.cpp csrc/allocator/*.cpp csrc/engine/*.cpp csrc/backends/*/*.cpp)
+     csrc/core/*.cpp csrc/allocator/*.cpp csrc/cache/*.cpp csrc/engine/*.cpp csrc/backends/*/*.cpp)
 set(generated_sources ${INFINIRT_GENERATED_FILES})
 list(FILTER generated_sources INCLUDE REGEX "\\.cpp$")
 

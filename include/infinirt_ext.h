@@ -149,6 +149,89 @@ INFINIRT_API infinirtError_t infinirtXCompiledGetLoweredName(const char** name, 
 
 INFINIRT_API infinirtError_t infinirtXCompiledDestroy(infinirtXCompiled_t compiled);
 
+/* ---- Caches of memory ---------------------------------------------------------------------------------------------
+ * A cache holds memory of one device and hands it out in stream order, in tens of nanoseconds and without a call into the
+ * device's own library: the caching allocator of this runtime, on every device type. What is freed on a stream can be had
+ * again at once on that stream, and on another one when it is known to be done there. The runtime asks with events, and only
+ * when another stream could use the memory.
+ *
+ * All functions may be called by several threads at once. A stream that a library destroys without this runtime's knowledge
+ * must be idle then. infinirtDeviceReset ends the caches of the device: they refuse to allocate, and can only be destroyed. */
+
+typedef struct infinirtXCache_st* infinirtXCache_t;
+
+typedef enum infinirtXCacheMemory {
+  infinirtXCacheMemoryDevice = 0, /* of the device, as infinirtMalloc gives it */
+  infinirtXCacheMemoryHost = 1    /* page-locked memory of the host, as infinirtHostAlloc gives it */
+} infinirtXCacheMemory;
+
+typedef struct infinirtXCacheProps {
+  size_t structSize;           /* sizeof(infinirtXCacheProps) */
+  infinirtXCacheMemory memory;
+  int device;                  /* of the calling thread's device type */
+  size_t maxSize;              /* most bytes that the cache holds; 0: as many as there are */
+} infinirtXCacheProps;
+
+INFINIRT_API infinirtError_t infinirtXCacheCreate(infinirtXCache_t* cache, const infinirtXCacheProps* props);
+
+/* Waits for the device and gives all memory back. InvalidValue while blocks are in use. */
+INFINIRT_API infinirtError_t infinirtXCacheDestroy(infinirtXCache_t cache);
+
+/* A block of at least `size` bytes, 256-byte aligned, for work that `stream` is given from now on. The predefined streams are
+ * those of the cache's device. Size 0 gives a null pointer. A stream that captures is refused (StreamCaptureUnsupported): the
+ * graph would go on using memory that the cache hands to others; see reserves below. */
+INFINIRT_API infinirtError_t infinirtXCacheAllocate(void** ptr, size_t size, infinirtXCache_t cache,
+                                                    infinirtStream_t stream);
+
+/* The block is not used after what `stream` has been given so far. Null is a no-op. */
+INFINIRT_API infinirtError_t infinirtXCacheFree(void* ptr, infinirtXCache_t cache, infinirtStream_t stream);
+
+/* The block is also used by another stream: its free will wait for what that stream has been given by then. For the
+ * per-thread stream (2): by now. */
+INFINIRT_API infinirtError_t infinirtXCacheRecordStream(void* ptr, infinirtXCache_t cache, infinirtStream_t stream);
+
+/* Gives unused memory back to the device while at least `minBytesToKeep` remain held. Memory whose last use is not over
+ * stays. */
+INFINIRT_API infinirtError_t infinirtXCacheTrimTo(infinirtXCache_t cache, size_t minBytesToKeep);
+
+typedef struct infinirtXCacheStats {
+  size_t reservedCurrent, reservedHigh; /* bytes held; the most ever */
+  size_t usedCurrent, usedHigh;         /* bytes of blocks in use, rounding included */
+  size_t requestedCurrent;              /* bytes asked for by those blocks */
+  size_t segments;                      /* pieces of device memory */
+  size_t liveBlocks;
+  size_t pendingBlocks;                 /* freed, but waiting for other streams */
+  size_t largestFreeBlock;
+  unsigned long long allocations, frees, segmentsMapped, segmentsUnmapped, outOfMemory; /* since creation */
+} infinirtXCacheStats;
+
+INFINIRT_API infinirtError_t infinirtXCacheGetStats(infinirtXCacheStats* stats, infinirtXCache_t cache);
+
+/* Changes the limit; 0: none. A limit below what is held takes nothing away. */
+INFINIRT_API infinirtError_t infinirtXCacheSetMaxSize(infinirtXCache_t cache, size_t maxSize);
+
+/* The piece of device memory that an address of the cache lies in, as the device gave it. InvalidValue for others' memory. */
+INFINIRT_API infinirtError_t infinirtXCacheGetSegment(void** base, size_t* size, infinirtXCache_t cache,
+                                                      const void* ptr);
+
+/* `used*` and `reserved*` high-water marks start again from what is there now. */
+INFINIRT_API infinirtError_t infinirtXCacheResetPeaks(infinirtXCache_t cache);
+
+/* A reserve is memory of the cache that is set aside, usually for a graph: what is allocated from it and freed is handed out again
+ * within the reserve only, and nobody else gets it until the reserve is destroyed. */
+typedef unsigned long long infinirtXCacheReserve_t; /* 0: none */
+
+INFINIRT_API infinirtError_t infinirtXCacheReserveCreate(infinirtXCacheReserve_t* reserve, infinirtXCache_t cache);
+
+/* As infinirtXCacheAllocate; the stream may capture. Blocks are freed by infinirtXCacheFree. */
+INFINIRT_API infinirtError_t infinirtXCacheReserveAllocate(void** ptr, size_t size, infinirtXCache_t cache,
+                                                           infinirtXCacheReserve_t reserve, infinirtStream_t stream);
+
+/* The memory is used by nothing that comes after what `stream` has been given so far: the last launch of the graph, say. Blocks in
+ * use stay valid until they are freed. */
+INFINIRT_API infinirtError_t infinirtXCacheReserveDestroy(infinirtXCache_t cache, infinirtXCacheReserve_t reserve,
+                                                          infinirtStream_t stream);
+
 /* ---- Whose a handle or an address is -------------------------------------------------------------------------------- */
 
 /* The device type and the number of the device that a stream belongs to; for the predefined streams 0, 1 and 2 the current

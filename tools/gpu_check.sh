@@ -5,6 +5,7 @@
 # Needs a C++20 compiler, CMake, Python 3.10 or newer with headers, pytest, hypothesis and NumPy. Settings, all optional:
 #   PYTHON=python3   BUILD_DIR=build/gpu   JOBS=<cores>   TEST_LIMIT=420   BENCH_LIMIT=120 (seconds)
 #   REPORT_DIR=<dir>     keeps each part's whole output there
+#   PARTS="tests memcheck bench"   which of these to run after the build
 # Arguments go to pytest: tools/gpu_check.sh -k graph
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -51,15 +52,26 @@ export PYTHONUNBUFFERED=1
 export INFINIRT_CPP_BUILD_ROOT=$PWD/$BUILD_DIR/cpp
 export CMAKE_BUILD_PARALLEL_LEVEL=$JOBS
 part import 30 "$PYTHON" -m infinirt --lib-dir
-part tests "${TEST_LIMIT:-420}" "$PYTHON" -m pytest -q -p no:cacheprovider -m "not soak" --require-gpu tests "$@"
 
-for bench in "$BUILD_DIR"/benchmarks/*_bench; do
-    [ -x "$bench" ] && part "$(basename "$bench")" "${BENCH_LIMIT:-120}" "$bench"
-done
-export INFINIRT_BENCH_DIR=$PWD/$BUILD_DIR/benchmarks
-for bench in benchmarks/*_bench.py; do
-    [ -f "$bench" ] && part "$(basename "$bench" .py)" "${BENCH_LIMIT:-120}" "$PYTHON" "$bench"
-done
+wanted() { case " ${PARTS:-tests memcheck bench} " in *" $1 "*) ;; *) return 1 ;; esac; }
+
+if wanted tests; then
+    part tests "${TEST_LIMIT:-420}" "$PYTHON" -m pytest -q -p no:cacheprovider -m "not soak" --require-gpu tests "$@"
+fi
+# API errors are left out: tests make them on purpose, and the library itself when it looks at addresses of the host.
+if wanted memcheck; then
+    part memcheck "${MEMCHECK_LIMIT:-240}" compute-sanitizer --tool memcheck --report-api-errors no --error-exitcode 9 \
+        --target-processes all "$PYTHON" -m pytest -q -p no:cacheprovider -m "memcheck and not soak" --require-gpu tests
+fi
+if wanted bench; then
+    for bench in "$BUILD_DIR"/benchmarks/*_bench; do
+        [ -x "$bench" ] && part "$(basename "$bench")" "${BENCH_LIMIT:-120}" "$bench"
+    done
+    export INFINIRT_BENCH_DIR=$PWD/$BUILD_DIR/benchmarks
+    for bench in benchmarks/*_bench.py; do
+        [ -f "$bench" ] && part "$(basename "$bench" .py)" "${BENCH_LIMIT:-120}" "$PYTHON" "$bench"
+    done
+fi
 
 printf '\n=== summary\n%s' "$table"
 exit "$status"

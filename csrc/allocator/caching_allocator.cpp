@@ -209,12 +209,18 @@ namespace {
 thread_local char this_thread;
 }  // namespace
 
-PinToken CachingAllocator::begin_pin() noexcept { return impl_->begin_pin(&this_thread, kNoStream); }
-PinToken CachingAllocator::begin_pin(StreamKey stream) noexcept { return impl_->begin_pin(nullptr, stream); }
+PinToken CachingAllocator::begin_pin() noexcept { return impl_->begin_pin(&this_thread, kNoStream, true); }
+PinToken CachingAllocator::begin_pin(StreamKey stream) noexcept { return impl_->begin_pin(nullptr, stream, true); }
+PinToken CachingAllocator::make_pin() noexcept { return impl_->begin_pin(nullptr, kNoStream, false); }
+Status CachingAllocator::allocate(size_t size, StreamKey stream, PinToken pin, void** out) noexcept {
+  return impl_->allocate_slow(size, stream, out, pin.id);
+}
 Status CachingAllocator::end_pin(PinToken token) noexcept { return impl_->end_pin(token); }
 Status CachingAllocator::release_pin(PinToken token, Fence last_use) noexcept {
   return impl_->release_pin(token, last_use);
 }
+
+void CachingAllocator::release_pins() noexcept { impl_->release_pins(); }
 
 uint64_t CachingAllocator::Impl::pin_for(StreamKey stream) const noexcept {
   for (auto pin = pins.rbegin(); pin != pins.rend(); ++pin)

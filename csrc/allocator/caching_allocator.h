@@ -140,8 +140,13 @@ class CachingAllocator {
   // release_pin waits for nothing: memory becomes available once its frees and `last_use` (the last replay) allow it.
   PinToken begin_pin() noexcept;
   PinToken begin_pin(StreamKey stream) noexcept;
+  // A pin that no thread and no stream is in: allocations name it. What holds for a pin's memory holds for it, too.
+  PinToken make_pin() noexcept;
+  [[nodiscard]] Status allocate(size_t size, StreamKey stream, PinToken pin, void** out) noexcept;
   Status end_pin(PinToken token) noexcept;
   Status release_pin(PinToken token, Fence last_use = {}) noexcept;
+  // Of all pins at once; nothing uses their memory any more.
+  void release_pins() noexcept;
 
   // Snapshots, for people and tools: each segment is consistent in itself. The callback runs under locks of the allocator:
   // it must not call it. Blocks come in address order within a segment.

@@ -155,8 +155,9 @@ struct CachingAllocator::Impl {
   static void detach(StreamState* owner, PendingFree* previous, PendingFree* pending) noexcept;
 
   // ---- the slow path; no lock is held
-  Status allocate_slow(size_t size, StreamKey stream, void** out) noexcept;
-  StreamState* state_for(StreamKey stream) noexcept;
+  // `pin` names one, or is 0: then the open one that the thread or the stream is in, if any.
+  Status allocate_slow(size_t size, StreamKey stream, void** out, uint64_t pin = 0) noexcept;
+  StreamState* state_for(StreamKey stream, uint64_t named_pin) noexcept;
   StreamState* find_or_make_state(Shard& shard, StreamKey stream, uint64_t pin) noexcept;
   void* serve_from_lists(const Request& request) noexcept;
   LargeBlock* serve_from_heap(const Request& request, unsigned budget) noexcept;
@@ -184,9 +185,11 @@ struct CachingAllocator::Impl {
   void sweep_states(Shard& shard) noexcept;
   size_t trim_to(size_t keep) noexcept;
   size_t release_segments(size_t keep) noexcept;
-  PinToken begin_pin(const void* thread, StreamKey stream) noexcept;
+  PinToken begin_pin(const void* thread, StreamKey stream, bool open) noexcept;
+  bool can_allocate_from(uint64_t pin) const noexcept;  // pins_lock is held
   Status end_pin(PinToken token) noexcept;
   Status release_pin(PinToken token, Fence last_use) noexcept;
+  void release_pins() noexcept;
   // The open pin that an allocation on this stream by this thread belongs to, or 0. pins_lock is held.
   uint64_t pin_for(StreamKey stream) const noexcept;
   // Lets go of released pins whose last use has been passed.

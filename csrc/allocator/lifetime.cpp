@@ -44,8 +44,14 @@ Impl::~Impl() {
 // ---- streams
 
 void Impl::retire_stream(StreamKey stream) noexcept {
-  Fence last = order.now(stream);
   Shard& shard = shard_of(stream);
+  bool known = false;
+  {
+    Guard guard(shard.lock);
+    for (const auto& [key, state] : shard.states) known = known || key.stream == stream.id;
+  }
+  if (!known) return;
+  Fence last = order.now(stream);
   Guard guard(shard.lock);
   for (auto& [key, state] : shard.states) {
     if (key.stream != stream.id || state->gone.load(std::memory_order_relaxed)) continue;
@@ -127,15 +133,21 @@ size_t Impl::release_segments(size_t keep) noexcept {
 
 // ---- pins
 
-PinToken Impl::begin_pin(const void* thread, StreamKey stream) noexcept {
+PinToken Impl::begin_pin(const void* thread, StreamKey stream, bool open) noexcept {
   Guard guard(pins_lock);
   try {
-    pins.push_back({next_pin, thread, stream, true, false, {}});
+    pins.push_back({next_pin, thread, stream, open, false, {}});
   } catch (const std::bad_alloc&) {
     return {};
   }
-  open_pins.fetch_add(1, std::memory_order_release);
+  if (open) open_pins.fetch_add(1, std::memory_order_release);
   return {next_pin++};
+}
+
+bool Impl::can_allocate_from(uint64_t pin) const noexcept {
+  for (const Pin& known : pins)
+    if (known.id == pin) return !known.released;
+  return false;
 }
 
 Status Impl::end_pin(PinToken token) noexcept {
@@ -165,6 +177,18 @@ Status Impl::release_pin(PinToken token, Fence last_use) noexcept {
   }
   settle_pins();
   return kStatusOk;
+}
+
+void Impl::release_pins() noexcept {
+  for (;;) {
+    PinToken token;
+    {
+      Guard guard(pins_lock);
+      for (const Pin& pin : pins)
+        if (!pin.released) token.id = pin.id;
+    }
+    if (!token || release_pin(token, {}) != kStatusOk) return;
+  }
 }
 
 void Impl::settle_pins() noexcept {

@@ -9,7 +9,7 @@ using Impl = CachingAllocator::Impl;
 // Where a block comes from, in this order: the stream's own lists; the heap (the stream's own memory, then nobody's); other
 // streams' memory that is known to be free for this one; a new segment. When none can be had: the same again, looking
 // everywhere; after giving idle segments back; and at last by making the stream wait for others.
-Status Impl::allocate_slow(size_t size, StreamKey stream, void** out) noexcept {
+Status Impl::allocate_slow(size_t size, StreamKey stream, void** out, uint64_t pin) noexcept {
   *out = nullptr;
   if (size == 0) return kStatusOk;
   if (stream == kNoStream) return kStatusInvalidValue;
@@ -17,8 +17,8 @@ Status Impl::allocate_slow(size_t size, StreamKey stream, void** out) noexcept {
     failures.fetch_add(1, std::memory_order_relaxed);
     return kStatusOutOfMemory;
   }
-  StreamState* state = state_for(stream);
-  if (!state) return kStatusOutOfMemory;
+  StreamState* state = state_for(stream, pin);
+  if (!state) return pin ? kStatusInvalidValue : kStatusOutOfMemory;
   Request request{size, round_large(size), nullptr, 0, stream, state};
   if (size <= kMaxSmall) {
     request.class_index = class_of(size);
@@ -73,11 +73,14 @@ Status Impl::allocate_slow(size_t size, StreamKey stream, void** out) noexcept {
   return status;
 }
 
-StreamState* Impl::state_for(StreamKey stream) noexcept {
+StreamState* Impl::state_for(StreamKey stream, uint64_t named_pin) noexcept {
   // Held until the state exists: a pin that is released afterwards finds it.
   std::unique_lock<ShortLock> pins_guard(pins_lock, std::defer_lock);
-  uint64_t pin = 0;
-  if (open_pins.load(std::memory_order_acquire) != 0) {
+  uint64_t pin = named_pin;
+  if (named_pin) {
+    pins_guard.lock();
+    if (!can_allocate_from(named_pin)) return nullptr;
+  } else if (open_pins.load(std::memory_order_acquire) != 0) {
     pins_guard.lock();
     pin = pin_for(stream);
   }

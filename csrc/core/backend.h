@@ -28,6 +28,11 @@ struct BackendExtensions {
   // For infinirtXCompile; `out` is empty before. The architecture is that of the calling thread's device when it is null.
   infinirtError_t (*Compile)(const infinirtXCompileInfo&, Compiled& out) = nullptr;
   infinirtError_t (*StreamGetDevice)(infinirtStream_t, int* device) = nullptr;  // also while it captures
+  // As infinirtStreamQuery, infinirtEventQuery and infinirtDeviceSynchronize, for the runtime's own questions: a failure of earlier
+  // work is left for the program to hear of. Null: the functions themselves leave it.
+  infinirtError_t (*QuietStreamQuery)(infinirtStream_t) = nullptr;
+  infinirtError_t (*QuietEventQuery)(infinirtEvent_t) = nullptr;
+  infinirtError_t (*QuietDeviceSynchronize)() = nullptr;
   // What an event stands for now, for streams of other backends: made, waited for on any thread, dropped once.
   infinirtError_t (*SnapshotEvent)(infinirtEvent_t, void** snapshot) = nullptr;
   void (*WaitForSnapshot)(void*) = nullptr;

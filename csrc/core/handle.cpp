@@ -51,6 +51,8 @@ const char* handle_kind_name(HandleKind kind) {
       return "library";
     case HandleKind::Compiled:
       return "compiled program";
+    case HandleKind::Cache:
+      return "cache";
     case HandleKind::None:
       break;
   }

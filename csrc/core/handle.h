@@ -22,7 +22,8 @@ enum class HandleKind : uint8_t {
   UserObject,
   Kernel,
   Library,
-  Compiled
+  Compiled,
+  Cache
 };
 
 const char* handle_kind_name(HandleKind kind);  // "stream", "event", …

@@ -21,6 +21,7 @@ struct ThreadExtra {
   void (*on_failure)(const char* function) = nullptr;  // one-shot: called with the name of the call that is failing
   void* per_thread_streams[kMaxBackends] = {};  // engine-owned: one list of streams per backend
   void* recent_calls = nullptr;                 // owned by the backend with native handles: what was enqueued last
+  uint64_t number = 0;                          // never given twice in a process; 0: not needed yet
 };
 
 // The part every call reads. Zero-initialised, so the first access costs nothing but the load.

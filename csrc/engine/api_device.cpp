@@ -385,4 +385,12 @@ infinirtError_t ProfilerStop() { return check_device(current_device(thread_state
 
 }  // namespace engine_api
 
+infinirtError_t engine_quiet_device_synchronize() {
+  ThreadState& ts = thread_state();
+  EngineDevice& device = current_device(ts);
+  if (auto error = check_capture_device_sync(ts, device)) return error;
+  wait_for_device(device);
+  return infinirtSuccess;
+}
+
 }  // namespace infinirt

@@ -65,6 +65,18 @@ infinirtError_t record(infinirtEvent_t event, infinirtStream_t stream, unsigned 
 
 }  // namespace
 
+infinirtError_t engine_quiet_event_query(infinirtEvent_t event) {
+  RESOLVE_EVENT(e, event);
+  if (auto error = check_device(*e.device)) return error;
+  infinirtError_t error = infinirtSuccess;
+  if (capture_uses_event(e, true, &error)) return error;
+  if ((error = check_capture_unsafe(thread_state()))) return error;
+  if (e.shared) return shared_event_done(e) ? infinirtSuccess : infinirtErrorNotReady;
+  const Point point = event_point(e);
+  if (!point.reached()) return infinirtErrorNotReady;
+  return point.lost() ? lost_event() : infinirtSuccess;
+}
+
 namespace engine_api {
 
 infinirtError_t EventCreate(infinirtEvent_t* event) { return create(event, 0); }
@@ -84,14 +96,8 @@ infinirtError_t EventRecordWithFlags(infinirtEvent_t event, infinirtStream_t str
 
 infinirtError_t EventQuery(infinirtEvent_t event) {
   RESOLVE_EVENT(e, event);
-  if (auto error = check_device(*e.device)) return error;
-  infinirtError_t error = infinirtSuccess;
-  if (capture_uses_event(e, true, &error)) return error;
-  if ((error = check_capture_unsafe(thread_state()))) return error;
-  if (e.shared) return shared_event_done(e) ? infinirtSuccess : infinirtErrorNotReady;
-  const Point point = event_point(e);
-  if (!point.reached()) return infinirtErrorNotReady;
-  return point.lost() ? lost_event() : take_async_error(*e.device);
+  const infinirtError_t error = engine_quiet_event_query(event);
+  return error == infinirtSuccess && !e.shared ? take_async_error(*e.device) : error;
 }
 
 infinirtError_t EventSynchronize(infinirtEvent_t event) {

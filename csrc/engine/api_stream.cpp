@@ -276,6 +276,12 @@ infinirtError_t StreamCopyAttributes(infinirtStream_t dst, infinirtStream_t src)
 
 }  // namespace engine_api
 
+infinirtError_t engine_quiet_stream_query(infinirtStream_t stream) {
+  RESOLVE_STREAM(s, stream);
+  if (auto error = check_host_look(s, "querying it")) return error;
+  return stream_is_done(s) ? infinirtSuccess : infinirtErrorNotReady;
+}
+
 infinirtError_t engine_stream_get_device(infinirtStream_t stream, int* device) {
   RESOLVE_STREAM(s, stream);
   *device = s.device->ordinal;

@@ -77,6 +77,9 @@ void Engine::initialise(const char* name, const char* origin, int count) {
   engines().push_back(this);
   backend.extensions.LaunchHostFunc = engine_launch_host_func;
   backend.extensions.StreamGetDevice = engine_stream_get_device;
+  backend.extensions.QuietStreamQuery = engine_quiet_stream_query;
+  backend.extensions.QuietEventQuery = engine_quiet_event_query;
+  backend.extensions.QuietDeviceSynchronize = engine_quiet_device_synchronize;
   backend.extensions.SetMemoryLimit = [](Backend& b, int device, size_t bytes) {
     Engine& engine = *static_cast<Engine*>(b.engine);
     if (!device_at(engine, device, "device")) return infinirtErrorInvalidDevice;

@@ -163,6 +163,11 @@ infinirtError_t engine_stream_get_device(infinirtStream_t stream, int* device);
 infinirtError_t engine_launch_host_func(infinirtStream_t stream, infinirtHostFn_t fn, void* data,
                                         infinirtHostFn_t destroy);
 
+// BackendExtensions::Quiet... (api_stream.cpp, api_event.cpp, api_device.cpp).
+infinirtError_t engine_quiet_stream_query(infinirtStream_t stream);
+infinirtError_t engine_quiet_event_query(infinirtEvent_t event);
+infinirtError_t engine_quiet_device_synchronize();
+
 // Every engine of the process, for fork handling.
 const std::vector<Engine*>& all_engines();
 

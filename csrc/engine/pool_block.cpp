@@ -21,7 +21,7 @@ constexpr int64_t kPatience = int64_t{10} * 1000 * 1000 * 1000;  // for frees un
 
 // Waits until what is enqueued on the device now has finished, but not for ever: a host function may be waiting for what
 // the caller does next.
-void wait_for_device(EngineDevice& device) {
+void wait_for_a_while(EngineDevice& device) {
   std::vector<Point> points;
   {
     std::lock_guard guard(device.mutex);
@@ -78,7 +78,7 @@ infinirtError_t out_of_memory(const MemPool& pool, size_t size) {
     size_t device_free = 0, device_total = 0;
     device.engine->memory_info(device.ordinal, &device_free, &device_total);
     if (free_bytes_of_pools(device) + device_free >= size) {
-      wait_for_device(device);
+      wait_for_a_while(device);
       trim_pools(device);
       status = pool.allocator.allocate(size, key_of(stream), out);
     }

@@ -401,6 +401,11 @@ infinirtError_t wait_for_turn(Stream& stream) {
 }
 
 infinirtError_t synchronize_device(EngineDevice& device) {
+  wait_for_device(device);
+  return take_async_error(device);
+}
+
+void wait_for_device(EngineDevice& device) {
   std::vector<Point> points;
   {
     std::lock_guard guard(device.mutex);
@@ -408,7 +413,6 @@ infinirtError_t synchronize_device(EngineDevice& device) {
     for (Stream* stream : device.streams) points.push_back(stream->tail());
   }
   for (const Point& point : points) wait_for(point);
-  return take_async_error(device);
 }
 
 Stream* resolve_stream(ThreadState& ts, infinirtStream_t handle, infinirtError_t* error) {

@@ -109,6 +109,7 @@ infinirtError_t synchronize_stream(Stream& stream);
 infinirtError_t wait_for_turn(Stream& stream);
 // Blocks until all streams of the device are done.
 infinirtError_t synchronize_device(EngineDevice& device);
+void wait_for_device(EngineDevice& device);  // the same, and errors stay where they are
 
 // Called by a graph run (on any thread) when the Graph work at the head of the stream has finished.
 void graph_work_finished(Stream& stream);

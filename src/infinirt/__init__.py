@@ -23,11 +23,11 @@ from .adaptors import (
     CachingResource,
     FailingResource,
     LimitingResource,
-    PinnedPool,
     ResourceAdaptor,
     TrackingResource,
 )
 from .buffer import Buffer, from_dlpack
+from .caching import CacheStatistics, CachingPool, PinnedPool
 from .device import Device, DeviceProperties, DeviceTypeInfo, device_types, devices
 from .errors import (
     CaptureError,
@@ -69,6 +69,8 @@ __all__ = [
     "LEGACY_DEFAULT_STREAM",
     "PER_THREAD_DEFAULT_STREAM",
     "Buffer",
+    "CacheStatistics",
+    "CachingPool",
     "CachingResource",
     "Capture",
     "CaptureError",

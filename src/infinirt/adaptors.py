@@ -8,7 +8,7 @@ from . import _core
 from .buffer import Buffer
 from .device import Device
 from .errors import InfiniRTError, OutOfMemoryError
-from .memory import MemoryResource, PinnedResource
+from .memory import MemoryResource
 
 TYPE_CHECKING = False  # as type checkers know it; importing `typing` would cost more than this package
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ __all__ = [
     "CachingResource",
     "FailingResource",
     "LimitingResource",
-    "PinnedPool",
     "ResourceAdaptor",
     "TrackingResource",
 ]
@@ -310,17 +309,3 @@ def _size_class(size: int) -> int:
         return 256
     step = 1 << (size - 1).bit_length() - 3
     return -(-size // step) * step
-
-
-class PinnedPool(CachingResource):
-    """A pool of page-locked host memory, for copies from and to a device that do not wait.
-
-    >>> import infinirt
-    >>> pinned = infinirt.PinnedPool(infinirt.Device("cpu")).allocate(4)
-    >>> pinned.copy_from(b"abcd")
-    >>> bytes(pinned)
-    b'abcd'
-    """
-
-    def __init__(self, device: Device | str | int | None = None) -> None:
-        super().__init__(PinnedResource(device))

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "core/dispatch.h"
+#include "core/endings.h"
 
 namespace infinirt {
 
@@ -50,6 +51,8 @@ void fill(BackendTable& table) {
   table.EventQuery = [](infinirtEvent_t) { return record<Index>(nullptr); };
   table.Memcpy = [](void*, const void*, size_t, infinirtMemcpyKind) { return record<Index>(nullptr); };
   table.Memcpy3D = [](const infinirtMemcpy3DParms*) { return record<Index>(nullptr); };
+  table.StreamDestroy = [](infinirtStream_t stream) { return record<Index>(stream); };
+  table.DeviceReset = []() { return record<Index>(nullptr); };
   table.Free = [](void*) { return record<Index>(nullptr); };
   table.FreeAsync = [](void*, infinirtStream_t stream) { return record<Index>(stream); };
   table.GetDevice = [](int*) { return record<Index>(nullptr); };
@@ -94,6 +97,8 @@ infinirtError_t finish_error(ThreadState&, FunctionId function, infinirtError_t 
   finished_function = function;
   return error;
 }
+
+infinirtError_t fail(infinirtError_t code, const char*, ...) { return code; }
 
 }  // namespace infinirt
 
@@ -227,6 +232,40 @@ void test_per_thread_forms() {
   CHECK(seen_flags == infinirtEnableLegacyStream);
 }
 
+// Caches hear of what ends before it ends, and keep their memory.
+const Backend* ended_on = nullptr;
+infinirtStream_t ended = nullptr;
+int resets = 0;
+const int kept = 0;
+
+void test_endings() {
+  static constexpr EndingListener listener{[](const Backend& backend, infinirtStream_t stream) {
+                                             CHECK(!called);
+                                             ended_on = &backend;
+                                             ended = stream;
+                                           },
+                                           [](const Backend&, int) { ++resets; },
+                                           [](const void* pointer) { return pointer == &kept; }};
+  const auto stream_of_1 = handle<infinirtStream_t>(1, 7);
+  called = nullptr;
+  CHECK(infinirtStreamDestroy(stream_of_1) == infinirtSuccess && !ended_on);
+  g_ending_listener = &listener;
+  called = nullptr;
+  CHECK(infinirtStreamDestroy(stream_of_1) == infinirtSuccess && called == &backends[1]);
+  CHECK(ended_on == &backends[1] && ended == stream_of_1);
+  CHECK(infinirtDeviceReset() == infinirtSuccess && resets == 1);
+  auto* memory = const_cast<int*>(&kept);
+  for (const FunctionId function : {FunctionId::Free, FunctionId::FreeAsync, FunctionId::FreeHost}) {
+    called = nullptr;
+    const infinirtError_t error = function == FunctionId::Free        ? infinirtFree(memory)
+                                  : function == FunctionId::FreeAsync ? infinirtFreeAsync(memory, nullptr)
+                                                                      : infinirtFreeHost(memory);
+    CHECK(error == infinirtErrorInvalidValue && !called && finished_function == function);
+  }
+  int other = 0;
+  CHECK(infinirtFree(&other) == infinirtSuccess && called);
+}
+
 int main() {
   make_handles();
   fill<0>(backends[0].table);
@@ -236,5 +275,6 @@ int main() {
   test_routes();
   test_failures();
   test_per_thread_forms();
+  test_endings();
   std::puts("dispatch: all as expected");
 }

@@ -55,6 +55,7 @@ def test_in_other_modes(mode: dict[str, str]) -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.memcheck
 def test_on_a_gpu() -> None:
     run_program(INFINIRT_DEVICE="nvidia", INFINIRT_FLAT_MODULE="infinirt")
 

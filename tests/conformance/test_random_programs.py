@@ -45,6 +45,7 @@ def test_programs_equal_the_sequential_model(name: str) -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.memcheck
 def test_programs_on_a_gpu_equal_the_sequential_model() -> None:
     assert "30 programs equal the model" in run("equal", 30, {"INFINIRT_DEVICE": "nvidia"})
 

@@ -41,6 +41,8 @@ SEMANTICS = (
     "pool_test",
     "pool_reuse_test",
     "pool_stress_test",
+    "cache_test",
+    "torch_allocator_test",
     "memory_test",
     "copy_test",
     "copy_order_test",

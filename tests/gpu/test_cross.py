@@ -12,7 +12,7 @@ from gpu_support import Kind, check_same, fails, host, ok, pattern, run_python, 
 
 from infinirt import runtime as rt
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.memcheck]
 
 SIZES = (1, 1000, 65536, (2 << 20) - 1, 2 << 20, (2 << 20) + 1, (37 << 20) + 12345)
 

@@ -12,7 +12,7 @@ import pytest
 
 import infinirt
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.memcheck]
 
 SOURCE = """
 extern "C" __global__ void saxpy(float a, const float* x, float* y, long long n) {

@@ -19,6 +19,8 @@ C11_HEADERS = {f"{name}.h" for name in C11_NAMES.split()}
 MAY_INCLUDE = {
     "core": {"core"},
     "allocator": {"core", "allocator"},
+    "cache": {"core", "allocator", "cache"},
+    "torch": {"torch"},
     "engine": {"core", "allocator", "engine"},
     "backends": {"core", "allocator", "engine"},  # and the backend's own folder
     "bindings": {"bindings"},
@@ -99,7 +101,7 @@ def test_the_check_sees_a_wrong_include(path: str, name: str) -> None:
 def test_layers_below_the_backends_name_no_vendor() -> None:
     """A backend's name belongs in its folder, its tests and its page; comments may explain with it."""
     found = []
-    for folder in ("core", "allocator", "engine"):
+    for folder in ("core", "allocator", "cache", "engine"):
         for path in sources(f"csrc/{folder}"):
             code = COMMENT.sub("", path.read_text(encoding="utf-8"))
             found += [f"{in_project(path)}: {match[0]}" for match in VENDOR_NAMES.finditer(code)]

@@ -12,7 +12,7 @@ from objects_support import SKIP_REASONS
 from installed import output_of
 
 HERE = Path(__file__).resolve().parent
-NOUNS = ("stream", "buffer", "memory", "graph", "reading")
+NOUNS = ("stream", "buffer", "memory", "graph", "reading", "caching")
 
 
 def run_tests(*nouns: str, **environment: str) -> None:
@@ -38,7 +38,7 @@ def test_with_memory_that_the_host_does_not_reach() -> None:
 
 @pytest.mark.gpu
 @pytest.mark.parametrize(
-    "nouns", [("stream", "buffer", "reading"), ("memory",), ("graph",)], ids=lambda n: n[0]
+    "nouns", [("stream", "buffer", "reading"), ("memory",), ("graph",), ("caching",)], ids=lambda n: n[0]
 )
 def test_on_a_gpu(nouns: tuple[str, ...]) -> None:
     run_tests(*nouns, INFINIRT_TEST_DEVICE_TYPE="nvidia", INFINIRT_DEVICE="nvidia")

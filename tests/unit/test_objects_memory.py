@@ -24,6 +24,7 @@ MAKERS: dict[str, Callable[[infinirt.Device], infinirt.MemoryResource]] = {
     "pinned": infinirt.PinnedResource,
     "managed": infinirt.ManagedResource,
     "pinned pool": infinirt.PinnedPool,
+    "caching pool": infinirt.CachingPool,
     "limiting": lambda device: infinirt.LimitingResource(infinirt.MemoryPool(device), 1 << 30),
     "tracking": lambda device: infinirt.TrackingResource(infinirt.DirectResource(device), traces=True),
     "failing": lambda device: infinirt.FailingResource(infinirt.MemoryPool(device), 1_000_000),

@@ -25,6 +25,7 @@ struct BufferObject {
   std::atomic<bool> in_graphs;   // recorded into a graph at least once
   bool is_view;
   bool from_pool;                // freed by infinirtFreeAsync, without asking `resource`
+  infinirtXCache_t cache;        // freed by infinirtXCacheFree, likewise; null: not of a cache
   bool read_only;
   PyObject* weak_references;
 };

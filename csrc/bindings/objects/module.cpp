@@ -6,6 +6,7 @@
 
 #include "bindings/interpreter.h"
 #include "bindings/objects/buffer.h"
+#include "bindings/objects/cache.h"
 #include "bindings/objects/device.h"
 #include "bindings/objects/event.h"
 #include "bindings/objects/functions.h"
@@ -26,11 +27,8 @@ PyObject* register_class(PyObject*, PyObject* args) {
   static constexpr struct {
     const char* name;
     PyTypeObject** place;
-  } places[] = {{"Device", &device_class},
-                {"Stream", &stream_class},
-                {"Event", &event_class},
-                {"Buffer", &buffer_class},
-                {"MemoryPool", &pool_class}};
+  } places[] = {{"Device", &device_class}, {"Stream", &stream_class},   {"Event", &event_class},
+                {"Buffer", &buffer_class}, {"MemoryPool", &pool_class}, {"CachingPool", &cache_class}};
   for (const auto& entry : places) {
     if (std::strcmp(entry.name, name) != 0) continue;
     if (*entry.place && !PyType_IsSubtype(type, *entry.place)) {
@@ -70,6 +68,7 @@ int execute(PyObject* module) {
                      add_type(module, "EventBase", make_event_type(), &event_class) &&
                      add_type(module, "BufferBase", make_buffer_type(), &buffer_class) &&
                      add_type(module, "PoolBase", make_pool_type(), nullptr) &&
+                     add_type(module, "CacheBase", make_cache_type(), nullptr) &&
                      add_type(module, "GraphBase", make_graph_type(), nullptr) &&
                      add_type(module, "GraphExecBase", make_graph_exec_type(), nullptr);
   return added ? 0 : -1;

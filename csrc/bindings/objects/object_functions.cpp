@@ -1,6 +1,7 @@
 // Functions that make streams, events, buffers and pools, and those that look at them.
 #include "bindings/objects/bind.h"
 #include "bindings/objects/buffer.h"
+#include "bindings/objects/cache.h"
 #include "bindings/objects/callable.h"
 #include "bindings/objects/deferred.h"
 #include "bindings/objects/event.h"
@@ -184,6 +185,9 @@ PyMethodDef object_functions[] = {
     {"wrap_buffer", wrap_buffer, METH_VARARGS, nullptr},
     {"pointer_attributes", pointer_attributes, METH_O, nullptr},
     {"create_pool", create_pool, METH_VARARGS, nullptr},
+    {"create_cache", create_cache, METH_VARARGS, nullptr},
+    {"cache_stats", cache_stats, METH_O, nullptr},
+    {"cache_reset_peaks", cache_reset_peaks, METH_O, nullptr},
     {"deferred_count", deferred, METH_NOARGS, nullptr},
     {"drain_deferred", drain, METH_NOARGS, nullptr},
     {"import_dlpack", import_dlpack, METH_O, nullptr},

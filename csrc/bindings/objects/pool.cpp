@@ -1,6 +1,7 @@
 #include "bindings/objects/pool.h"
 
 #include "bindings/objects/arguments.h"
+#include "bindings/objects/cache.h"
 #include "bindings/objects/capture.h"
 #include "bindings/objects/deferred.h"
 
@@ -179,6 +180,9 @@ PyObject* allocate_on_device(PyObject* self, PyObject* const* args, Py_ssize_t c
   if (!resource) return nullptr;
   // A subclass may allocate in its own way.
   if (Py_TYPE(resource.get()) == pool_class) return allocate_from(as_pool(resource.get()), values[0], values[1]);
+  if (Py_TYPE(resource.get()) == cache_class) {
+    return allocate_from_cache(reinterpret_cast<CacheObject*>(resource.get()), values[0], values[1]);
+  }
   python::Ref stream(stream_from(values[1], device));
   if (!stream) return nullptr;
   static PyObject* const method = PyUnicode_InternFromString("allocate");

@@ -21,6 +21,10 @@ struct Block {
   python::Ref stream;                // may be empty
   std::vector<python::Ref> others;   // whose work comes first
   bool from_pool;
+  infinirtXCache_t cache;
+
+  // Freed by a call of the runtime, which can wait for streams without a thread that does.
+  bool in_stream_order() const { return from_pool || cache; }
 };
 
 // Takes the references out of the buffer.
@@ -32,7 +36,7 @@ Block* take(BufferObject* buffer) {
   });
   return new Block{buffer->pointer,       buffer->size,        buffer->device,
                    python::Ref(resource), python::Ref(stream), other_streams(buffer, true),
-                   buffer->from_pool};
+                   buffer->from_pool,     buffer->cache};
 }
 
 // The opposite, when nothing could be done: nothing is lost.
@@ -96,15 +100,23 @@ infinirtError_t join(infinirtStream_t target, const StreamObject* other) {
   return error;
 }
 
-// Everything that needs no interpreter: order `stream` after the others and, for memory of a pool, free it.
+infinirtError_t free_now(void* pointer, infinirtXCache_t cache, infinirtStream_t stream) {
+  return cache ? infinirtXCacheFree(pointer, cache, stream) : rt.FreeAsync(pointer, stream);
+}
+
+// Everything that needs no interpreter: order `stream` after the others and, for memory that has one, free it.
 infinirtError_t order_and_free(const Block& block, const StreamObject* stream) {
   const auto work = [&](infinirtStream_t s) {
     infinirtError_t error = infinirtSuccess;
     if (is_out_of_reach(stream)) error = join(s, stream);
     for (const auto& other : block.others) {
-      if (error == infinirtSuccess && !is_same_stream(as_stream(other), stream)) error = join(s, as_stream(other));
+      if (error != infinirtSuccess || is_same_stream(as_stream(other), stream)) continue;
+      // A cache can keep a block until others are done with it; nobody has to wait for them.
+      const bool noted = block.cache && !is_out_of_reach(as_stream(other)) && !is_per_thread(as_stream(other));
+      error = noted ? infinirtXCacheRecordStream(block.pointer, block.cache, as_stream(other)->handle)
+                    : join(s, as_stream(other));
     }
-    if (error == infinirtSuccess && block.from_pool) error = rt.FreeAsync(block.pointer, s);
+    if (error == infinirtSuccess && block.in_stream_order()) error = free_now(block.pointer, block.cache, s);
     return error;
   };
   infinirtError_t error = infinirtErrorInvalidResourceHandle;
@@ -144,7 +156,7 @@ Outcome free_block(void* data) {
   auto* block = static_cast<Block*>(data);
   auto* stream = as_stream(block->stream);
   // What a resource in Python does may be unsafe in any capture; what a pool does only in one of its streams.
-  if (!block->from_pool && captures_under_way.load(std::memory_order_relaxed) > 0) return Outcome::NotNow;
+  if (!block->in_stream_order() && captures_under_way.load(std::memory_order_relaxed) > 0) return Outcome::NotNow;
   if (is_in_host_function() || (stream && barred(stream))) return Outcome::NotNow;
   for (const auto& other : block->others) {
     if (barred(as_stream(other))) return Outcome::NotNow;
@@ -152,11 +164,12 @@ Outcome free_block(void* data) {
   RelaxedCaptureScope relaxed;
   const bool in_reach = stream && !is_out_of_reach(stream);
   if (stream) {
-    without_gil(block->device->may_block || !block->from_pool, [&] {
-      return in_reach || block->from_pool ? order_and_free(*block, stream) : wait_without_stream(*block, stream);
+    without_gil(block->device->may_block || !block->in_stream_order(), [&] {
+      return in_reach || block->in_stream_order() ? order_and_free(*block, stream)
+                                                  : wait_without_stream(*block, stream);
     });
   }
-  if (!block->from_pool) {
+  if (!block->in_stream_order()) {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
     if (!deallocate_by_resource(*block, in_reach ? block->stream.get() : nullptr))
@@ -171,12 +184,12 @@ Outcome free_block(void* data) {
 infinirtError_t free_on_own_stream(BufferObject* buffer) {
   auto* stream = reinterpret_cast<StreamObject*>(buffer->stream);
   return without_gil(stream->may_block, [&] {
-    return on_stream(stream, [&](infinirtStream_t s) { return rt.FreeAsync(buffer->pointer, s); });
+    return on_stream(stream, [&](infinirtStream_t s) { return free_now(buffer->pointer, buffer->cache, s); });
   });
 }
 
 bool is_used_by_own_stream_only(const BufferObject* buffer) {
-  return buffer->from_pool && buffer->use_count == 0 && buffer->stream != nullptr &&
+  return (buffer->from_pool || buffer->cache) && buffer->use_count == 0 && buffer->stream != nullptr &&
          !is_out_of_reach(reinterpret_cast<StreamObject*>(buffer->stream));
 }
 
@@ -224,13 +237,14 @@ bool release_memory(BufferObject* buffer, StreamObject* given) {
   const bool elsewhere = given && own && !is_same_stream(given, own);
   infinirtError_t error = infinirtSuccess;
   if (stream) {
-    error = without_gil(block->device->may_block || elsewhere || !block->others.empty() || !block->from_pool, [&] {
-      infinirtError_t failed = infinirtSuccess;
-      if (elsewhere) failed = on_stream(given, [&](infinirtStream_t s) { return join(s, own); });
-      if (failed != infinirtSuccess) return failed;
-      return block->from_pool || !is_out_of_reach(stream) ? order_and_free(*block, stream)
-                                                          : wait_without_stream(*block, stream);
-    });
+    error =
+        without_gil(block->device->may_block || elsewhere || !block->others.empty() || !block->in_stream_order(), [&] {
+          infinirtError_t failed = infinirtSuccess;
+          if (elsewhere) failed = on_stream(given, [&](infinirtStream_t s) { return join(s, own); });
+          if (failed != infinirtSuccess) return failed;
+          return block->in_stream_order() || !is_out_of_reach(stream) ? order_and_free(*block, stream)
+                                                                      : wait_without_stream(*block, stream);
+        });
   }
   if (error != infinirtSuccess) {
     raise_error(error);  // first: destructors of what the block refers to must not replace the message
@@ -242,7 +256,7 @@ bool release_memory(BufferObject* buffer, StreamObject* given) {
     return false;
   }
   PyObject* usable = stream && !is_out_of_reach(stream) ? reinterpret_cast<PyObject*>(stream) : nullptr;
-  const bool done = block->from_pool || deallocate_by_resource(*block, usable);
+  const bool done = block->in_stream_order() || deallocate_by_resource(*block, usable);
   if (!done && raised_not_now()) {
     give_back(block, buffer);
   } else {

@@ -9,6 +9,7 @@ from .text import GENERATED, call_layout
 _TOP = f"""\
 // {GENERATED}
 #include "core/dispatch.h"
+#include "core/endings.h"
 
 namespace infinirt {{
 
@@ -31,6 +32,16 @@ inline infinirtStream_t per_thread_if_default(infinirtStream_t stream) {{
 
 }}  // namespace
 """
+
+
+# What caches of memory have to hear of before a backend does it, or may veto (core/endings.h).
+_BEFORE_CALL = {
+    "StreamDestroy": "announce_stream_end(*backend, stream);",
+    "DeviceReset": "announce_device_reset(*backend);",
+    "Free": "if (is_of_cache(devPtr)) return finish_error(ts, FunctionId::Free, refuse_free(devPtr));",
+    "FreeAsync": "if (is_of_cache(devPtr)) return finish_error(ts, FunctionId::FreeAsync, refuse_free(devPtr));",
+    "FreeHost": "if (is_of_cache(ptr)) return finish_error(ts, FunctionId::FreeHost, refuse_free(ptr));",
+}
 
 
 def _guarded(path: str) -> str:
@@ -63,6 +74,7 @@ def _definition(item: Function, suffix: str = "") -> str:
 
 def _stub(item: Function) -> str:
     number = f"FunctionId::{item.short}"
+    before = f"  {_BEFORE_CALL[item.short]}\n" if item.short in _BEFORE_CALL else ""
     return f"""\
 {_definition(item)}
   ThreadState& ts = thread_state();
@@ -72,7 +84,7 @@ def _stub(item: Function) -> str:
   const Backend* backend = {_find_backend(item)};
   if (INFINIRT_UNLIKELY(!backend)) return finish_error(ts, {number}, routing_failed(ts));
   const RoutedScope scope(ts, backend);
-  const infinirtError_t error = backend->table.{item.short}({_arguments(item)});
+{before}  const infinirtError_t error = backend->table.{item.short}({_arguments(item)});
   return INFINIRT_LIKELY(error == infinirtSuccess) ? error : finish_error(ts, {number}, error);
 }}
 """

@@ -1,0 +1,233 @@
+#include "bindings/objects/cache.h"
+
+#include "bindings/objects/arguments.h"
+#include "bindings/objects/callable.h"
+#include "bindings/objects/capture.h"
+#include "bindings/objects/deferred.h"
+
+namespace infinirt::objects {
+
+PyTypeObject* cache_class = nullptr;
+
+namespace {
+
+CacheObject* as_cache(PyObject* object) { return reinterpret_cast<CacheObject*>(object); }
+
+// Destroying waits for the device, where host functions may be waiting for the interpreter.
+Outcome destroy_handle(void* data) {
+  const auto handle = static_cast<infinirtXCache_t>(data);
+  const infinirtError_t error = without_gil(true, [&] {
+    RelaxedCaptureScope relaxed;
+    return infinirtXCacheDestroy(handle);
+  });
+  const bool not_now = error == infinirtErrorNotPermitted || (error >= infinirtErrorStreamCaptureUnsupported &&
+                                                              error <= infinirtErrorStreamCaptureWrongThread);
+  if (not_now) rt.GetLastError();
+  return not_now ? Outcome::NotNow : Outcome::Done;
+}
+
+bool check_open(const CacheObject* cache) {
+  if (!cache->closed.load(std::memory_order_relaxed)) [[likely]]
+    return true;
+  raise_error(infinirtErrorInvalidResourceHandle, "the caching pool was closed; create another one");
+  return false;
+}
+
+// The reserve that memory of graphs comes from: made on demand, once.
+infinirtError_t reserve_for_graphs(CacheObject* cache, infinirtXCacheReserve_t* reserve) {
+  *reserve = cache->for_graphs.load();
+  if (*reserve != 0) return infinirtSuccess;
+  infinirtXCacheReserve_t made = 0;
+  if (auto error = infinirtXCacheReserveCreate(&made, cache->handle)) return error;
+  if (cache->for_graphs.compare_exchange_strong(*reserve, made)) {
+    *reserve = made;
+    return infinirtSuccess;
+  }
+  return infinirtXCacheReserveDestroy(cache->handle, made, infinirtStreamLegacy);
+}
+
+// In a capture: the graph keeps the Buffer, and so its memory, as long as it lives; the reserve keeps it out of others' hands.
+infinirtError_t allocate_for_graph(CacheObject* cache, size_t size, infinirtStream_t stream, void** pointer) {
+  infinirtXCacheReserve_t reserve = 0;
+  if (auto error = reserve_for_graphs(cache, &reserve)) return error;
+  return infinirtXCacheReserveAllocate(pointer, size, cache->handle, reserve, stream);
+}
+
+PyObject* allocate(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  drain_deferred();
+  static const Signature signature("allocate", {"size", "stream"}, 1);
+  PyObject* values[2] = {nullptr, Py_None};
+  if (!signature.read(args, count, names, values)) return nullptr;
+  if (values[0] == nullptr) return PyErr_Format(PyExc_TypeError, "allocate() needs a size");
+  return allocate_from_cache(as_cache(self), values[0], values[1]);
+}
+
+PyObject* deallocate(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  drain_deferred();
+  static const Signature signature("deallocate", {"ptr", "size", "stream"}, 2);
+  PyObject* values[3] = {nullptr, Py_None, Py_None};
+  if (!signature.read(args, count, names, values)) return nullptr;
+  void* pointer = nullptr;
+  if (values[0] == nullptr) return PyErr_Format(PyExc_TypeError, "deallocate() needs an address");
+  if (!read_pointer(values[0], "ptr", &pointer)) return nullptr;
+  auto* cache = as_cache(self);
+  python::Ref reference(stream_from(values[2], cache->device));
+  if (!reference) return nullptr;
+  auto* stream = reinterpret_cast<StreamObject*>(reference.get());
+  return none_or_raise(without_gil(stream->may_block, [&] {
+    return on_stream(stream, [&](infinirtStream_t s) { return infinirtXCacheFree(pointer, cache->handle, s); });
+  }));
+}
+
+PyObject* trim(PyObject* self, PyObject* given) {
+  drain_deferred();
+  size_t keep = 0;
+  if (!check_open(as_cache(self)) || !read_size(given, "keep", &keep)) return nullptr;
+  return none_or_raise(without_gil(true, [&] { return infinirtXCacheTrimTo(as_cache(self)->handle, keep); }));
+}
+
+// Memory in use refers to this object: the cache itself goes with the last of it.
+PyObject* close(PyObject* self, PyObject*) {
+  drain_deferred();
+  as_cache(self)->closed.store(true);
+  Py_RETURN_NONE;
+}
+
+PyObject* get_handle(PyObject* self, void*) {
+  return check_open(as_cache(self)) ? PyLong_FromVoidPtr(as_cache(self)->handle) : nullptr;
+}
+PyObject* get_device(PyObject* self, void*) { return Py_NewRef(reinterpret_cast<PyObject*>(as_cache(self)->device)); }
+PyObject* get_closed(PyObject* self, void*) { return PyBool_FromLong(as_cache(self)->closed.load()); }
+
+// CacheBase(device, handle): for the Python classes only.
+PyObject* cache_new(PyTypeObject* type, PyObject* args, PyObject*) {
+  if (PyTuple_GET_SIZE(args) != 2) {
+    return PyErr_Format(PyExc_TypeError, "%.100s: a cache is made of (device, handle)", type->tp_name);
+  }
+  DeviceObject* device = device_from(PyTuple_GET_ITEM(args, 0));
+  void* handle = nullptr;
+  if (device == nullptr || !read_pointer(PyTuple_GET_ITEM(args, 1), "handle", &handle)) return nullptr;
+  PyObject* made = type->tp_alloc(type, 0);
+  if (made == nullptr) return nullptr;
+  as_cache(made)->device = device;
+  as_cache(made)->handle = static_cast<infinirtXCache_t>(handle);
+  return made;
+}
+
+void dealloc(PyObject* self) {
+  if (as_cache(self)->handle) do_or_defer(destroy_handle, as_cache(self)->handle);
+  PyTypeObject* type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+#define KEYWORDS(function) \
+  reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)), METH_FASTCALL | METH_KEYWORDS
+
+PyMethodDef methods[] = {{"allocate", KEYWORDS(allocate),
+                          "allocate($self, /, size, *, stream=None)\n--\n\nA Buffer of `size` bytes that work of "
+                          "`stream` (by default the device's default\nstream) may use at once. In a capture the graph "
+                          "keeps the Buffer."},
+                         {"deallocate", KEYWORDS(deallocate),
+                          "deallocate($self, /, ptr, size, *, stream=None)\n--\n\nFrees memory by its address, in "
+                          "stream order. Buffers do this themselves."},
+                         {"_trim", trim, METH_O, nullptr},
+                         {"close", close, METH_NOARGS,
+                          "close($self, /)\n--\n\nGives the pool up. Its memory goes back to the device when the last "
+                          "Buffer of it has gone, and the\npool with it."},
+                         {nullptr, nullptr, 0, nullptr}};
+
+PyGetSetDef properties[] = {{"handle", get_handle, nullptr, "The infinirtXCache_t as an integer.", nullptr},
+                            {"device", get_device, nullptr, "The device that the pool's memory belongs to.", nullptr},
+                            {"is_closed", get_closed, nullptr, "Whether close() was called.", nullptr},
+                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(cache_new)},
+                       {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+                       {Py_tp_methods, methods},
+                       {Py_tp_getset, properties},
+                       {Py_tp_doc, const_cast<char*>("What caching pools are made of; use CachingPool.")},
+                       {0, nullptr}};
+
+PyType_Spec spec = {"infinirt._core.CacheBase", sizeof(CacheObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+                    slots};
+
+}  // namespace
+
+PyTypeObject* make_cache_type() { return reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec)); }
+
+PyObject* allocate_from_cache(CacheObject* cache, PyObject* size_object, PyObject* stream_object) {
+  if (!check_open(cache)) return nullptr;
+  size_t size = 0;
+  if (!read_size(size_object, "size", &size)) return nullptr;
+  python::Ref reference(stream_from(stream_object, cache->device));
+  if (!reference) return nullptr;
+  auto* stream = reinterpret_cast<StreamObject*>(reference.get());
+  void* pointer = nullptr;
+  bool for_graph = false;
+  const infinirtError_t error = without_gil(stream->may_block, [&] {
+    return on_stream(stream, [&](infinirtStream_t s) {
+      const infinirtError_t plain = infinirtXCacheAllocate(&pointer, size, cache->handle, s);
+      if (plain != infinirtErrorStreamCaptureUnsupported) [[likely]]
+        return plain;
+      rt.GetLastError();
+      for_graph = true;
+      return allocate_for_graph(cache, size, s, &pointer);
+    });
+  });
+  if (error != infinirtSuccess) return raise_error(error);
+  BufferObject* buffer =
+      new_buffer(pointer, size, cache->device, reinterpret_cast<PyObject*>(cache), reference.get(), nullptr);
+  if (buffer == nullptr) {
+    if (pointer) infinirtXCacheFree(pointer, cache->handle, stream->handle);
+    return nullptr;
+  }
+  buffer->cache = cache->handle;
+  if (for_graph && pointer) {
+    if (auto kept = note_use(buffer, stream)) {
+      Py_DECREF(buffer);
+      return raise_error(kept);
+    }
+  }
+  return reinterpret_cast<PyObject*>(buffer);
+}
+
+PyObject* create_cache(PyObject*, PyObject* args) {
+  PyObject *given = nullptr, *limit = nullptr;
+  int memory = 0;
+  infinirtXCacheProps props{};
+  props.structSize = sizeof props;
+  if (!PyArg_ParseTuple(args, "OiO", &given, &memory, &limit) || !read_size(limit, "max_size", &props.maxSize))
+    return nullptr;
+  DeviceObject* device = device_from(given);
+  if (device == nullptr) return nullptr;
+  props.memory = static_cast<infinirtXCacheMemory>(memory);
+  props.device = device->ordinal;
+  infinirtXCache_t handle = nullptr;
+  const infinirtError_t error = without_gil(true, [&] {
+    OnDevice guard(device);
+    return guard.error() ? guard.error() : infinirtXCacheCreate(&handle, &props);
+  });
+  return error == infinirtSuccess ? PyLong_FromVoidPtr(handle) : raise_error(error);
+}
+
+PyObject* cache_reset_peaks(PyObject*, PyObject* number) {
+  void* handle = nullptr;
+  if (!read_pointer(number, "handle", &handle)) return nullptr;
+  return none_or_raise(infinirtXCacheResetPeaks(static_cast<infinirtXCache_t>(handle)));
+}
+
+PyObject* cache_stats(PyObject*, PyObject* number) {
+  void* handle = nullptr;
+  if (!read_pointer(number, "handle", &handle)) return nullptr;
+  infinirtXCacheStats stats{};
+  if (auto error =
+          without_gil(true, [&] { return infinirtXCacheGetStats(&stats, static_cast<infinirtXCache_t>(handle)); }))
+    return raise_error(error);
+  return Py_BuildValue("(nnnnnnnnnKKKKK)", stats.reservedCurrent, stats.reservedHigh, stats.usedCurrent, stats.usedHigh,
+                       stats.requestedCurrent, stats.segments, stats.liveBlocks, stats.pendingBlocks,
+                       stats.largestFreeBlock, stats.allocations, stats.frees, stats.segmentsMapped,
+                       stats.segmentsUnmapped, stats.outOfMemory);
+}
+
+}  // namespace infinirt::objects

@@ -1,0 +1,76 @@
+// A cache: the caching allocator over memory of one device of any backend. See infinirt_ext.h for what it promises.
+//
+// Objects are recycled and never unmapped, as everything behind handles: a thread that still uses a cache while another destroys
+// it meets an empty allocator, not freed memory.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "allocator/caching_allocator.h"
+#include "cache/event_order.h"
+#include "core/mutex.h"
+#include "infinirt_ext.h"
+
+namespace infinirt::cache {
+
+// Where segments come from: the backend's Malloc or HostAlloc.
+class DeviceSegments final : public SegmentSource {
+ public:
+  DeviceSegments(const Backend& backend, int device, infinirtXCacheMemory memory)
+      : backend_(backend), device_(device), memory_(memory) {}
+  Status map(size_t bytes, size_t alignment, void** base) noexcept override;
+  void unmap(void* base, size_t bytes) noexcept override;
+
+  std::atomic<bool> lost{false};  // with the device: there is nothing to give back
+
+ private:
+  infinirtError_t take(size_t bytes, void** memory);
+  void give_back(void* memory);
+
+  const Backend& backend_;
+  const int device_;
+  const infinirtXCacheMemory memory_;
+  std::atomic<bool> poorly_aligned_{false};  // the backend's memory; more is taken from then on
+  Mutex mutex_;
+  std::map<void*, void*> shifted_;  // segments that do not begin where the backend's allocation does
+  std::vector<void*> unwanted_;  // taken, and not aligned well enough: given back when giving back is due anyway
+};
+
+struct Cache {
+  Cache(const Backend& backend, int device, infinirtXCacheMemory memory);
+
+  const Backend& backend;
+  const int device;
+  const infinirtXCacheMemory memory;
+  void* handle = nullptr;
+  DeviceSegments segments;
+  EventOrder order;
+  CachingAllocator allocator;
+  AllocatorStats before;  // what its allocator had counted when this cache was made of it
+  std::atomic<bool> lost{false};  // the device was reset
+
+  // Streams that blocks are used on besides their own, until they are freed. No list is empty.
+  Mutex recorded_mutex;
+  std::atomic<size_t> recorded_blocks{0};
+  std::unordered_map<void*, std::vector<infinirtStream_t>> recorded;
+};
+
+// Of the calling thread's device type. Null with a message.
+Cache* create(const infinirtXCacheProps& props);
+// Refused while blocks of it are in use. Waits for the device.
+infinirtError_t destroy(Cache& cache);
+
+// Until the device has nothing left to do. Holding no lock; a capture may be in the way, which has a message then.
+infinirtError_t wait_for_device(Cache& cache);
+
+// The cache behind a handle; null with a message.
+Cache* resolve(infinirtXCache_t handle);
+
+// `stream` has been checked. Frees of blocks with recorded streams come after what those have been given so far.
+infinirtError_t free_block(Cache& cache, void* pointer, infinirtStream_t stream);
+infinirtError_t record_stream(Cache& cache, void* pointer, infinirtStream_t stream);
+
+}  // namespace infinirt::cache
