@@ -13,6 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from objects_support import busy, run_python
+
+import infinirt
 from dlpack_support import (
     CPU,
     SET_ERROR,
@@ -22,11 +25,10 @@ from dlpack_support import (
     Versioned,
     delete,
     exchange_of,
+    exported,
+    imported,
     new_capsule,
 )
-from objects_support import busy, run_python
-
-import infinirt
 from installed import program
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,20 +43,6 @@ def device() -> infinirt.Device:
 @pytest.fixture
 def table() -> Exchange:
     return exchange_of(infinirt.Buffer)
-
-
-def exported(table: Exchange, source: object) -> Any:
-    managed = ctypes.POINTER(Versioned)()
-    assert table.from_object(source, ctypes.byref(managed)) == 0
-    return managed
-
-
-def imported(table: Exchange, managed: Any) -> Any:
-    made = ctypes.c_void_p()
-    assert table.to_object(managed, ctypes.byref(made)) == 0
-    owned = ctypes.cast(made, ctypes.py_object).value
-    ctypes.pythonapi.Py_DecRef(ctypes.py_object(owned))  # the reference that the function gave
-    return owned
 
 
 def prototype(shape: tuple[int, ...], *, bits: int = 32, device: tuple[int, int] = CPU) -> Tensor:
@@ -248,9 +236,9 @@ def test_the_work_stream_of_the_cpu_is_none(table: Exchange) -> None:
 def test_the_work_stream_comes_after_pending_work() -> None:
     """Memory of an extension device, which has streams as a GPU has."""
     out = run_python(
-        """
+        f"""
         import ctypes, sys, threading
-        sys.path.insert(0, "tests/unit")
+        sys.path.insert(0, {str(ROOT / "tests")!r})
         from dlpack_support import Versioned, delete, exchange_of
         import infinirt
 

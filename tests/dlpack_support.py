@@ -97,6 +97,20 @@ def delete(managed: Any) -> None:
     DELETER(managed.contents.deleter)(managed)
 
 
+def exported(table: Exchange, source: object) -> Any:
+    managed = ctypes.POINTER(Versioned)()
+    assert table.from_object(source, ctypes.byref(managed)) == 0
+    return managed
+
+
+def imported(table: Exchange, managed: Any) -> Any:
+    made = ctypes.c_void_p()
+    assert table.to_object(managed, ctypes.byref(made)) == 0
+    owned = ctypes.cast(made, ctypes.py_object).value
+    ctypes.pythonapi.Py_DecRef(ctypes.py_object(owned))  # the reference that the function gave
+    return owned
+
+
 class Producer:
     """Anything at all as a DLPack 1 producer: memory, type and shape as given, and a count of deletions."""
 
