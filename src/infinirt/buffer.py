@@ -113,6 +113,7 @@ class Buffer(_core.BufferBase):
         else:
             target = Buffer._dlpack_allocate(device_type, device_id, self.size)
         stream = _core.order_after(None, self)
+        _core.order_after(stream, target)  # it was allocated in the order of another stream
         self.copy_to(target, stream=stream)
         stream.sync()
         return target

@@ -277,6 +277,23 @@ def test_a_copy_comes_after_work_on_every_stream(device: infinirt.Device) -> Non
     assert ctypes.string_at(versioned_in(capsule).tensor.data, 4) == b"\7" * 4
 
 
+def test_a_copy_comes_after_what_its_memory_was_used_for_before(device: infinirt.Device) -> None:
+    size = 1 << 20
+    buffer = device.allocate(size, stream=device.create_stream())
+    buffer.fill(2)
+    old = device.allocate(size)  # in the order of the default stream, as the copy's memory
+    address = old.ptr
+    with busy(device.default_stream) as gate:
+        old.fill(1)
+        del old
+        threading.Timer(0.05, gate.set).start()
+        capsule = buffer.__dlpack__(copy=True, max_version=(1, 3))
+    device.sync()
+    data = versioned_in(capsule).tensor.data
+    assert data == address, "the pool gave other memory, and the test shows nothing"
+    assert ctypes.string_at(data, size) == b"\2" * size
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "float32", "complex128", "bool"])
 def test_importing_numpy(dtype: str) -> None:
     array = np.zeros((3, 4), dtype)

@@ -62,7 +62,8 @@ PyObject* close(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObjec
   if (buffer->closed.load()) Py_RETURN_NONE;
   if (buffer->exports.load() > 0) {
     PyErr_SetString(PyExc_BufferError,
-                    "the buffer cannot be closed while views of it exist (memoryview, NumPy array); delete them first");
+                    "the buffer cannot be closed while views of it exist (memoryview, array, tensor) or are being worked "
+                    "on; delete them first");
     return nullptr;
   }
   python::Ref stream;
