@@ -10,10 +10,10 @@ import weakref
 
 import numpy as np
 import pytest
-from dlpack_support import CPU, Producer, Tensor, pointer_in, versioned_in
 from objects_support import PATIENCE, busy, run_python
 
 import infinirt
+from dlpack_support import CPU, Producer, Tensor, pointer_in, versioned_in
 from infinirt import _core
 
 

@@ -61,9 +61,10 @@ PyObject* close(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObjec
   if (!signature.read(args, count, names, given)) return nullptr;
   if (buffer->closed.load()) Py_RETURN_NONE;
   if (buffer->exports.load() > 0) {
-    PyErr_SetString(PyExc_BufferError,
-                    "the buffer cannot be closed while views of it exist (memoryview, array, tensor) or are being worked "
-                    "on; delete them first");
+    PyErr_SetString(
+        PyExc_BufferError,
+        "the buffer cannot be closed while views of it exist (memoryview, array, tensor) or are being worked "
+        "on; delete them first");
     return nullptr;
   }
   python::Ref stream;
