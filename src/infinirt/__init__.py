@@ -26,7 +26,7 @@ from .adaptors import (
     ResourceAdaptor,
     TrackingResource,
 )
-from .buffer import Buffer, from_dlpack
+from .buffer import Buffer
 from .caching import CacheStatistics, CachingPool, PinnedPool
 from .device import Device, DeviceProperties, DeviceTypeInfo, device_types, devices
 from .errors import (
@@ -46,6 +46,7 @@ from .errors import (
 )
 from .event import Event, EventOptions
 from .graph import Graph, GraphCompleteOptions, GraphExec, GraphNode
+from .interchange import as_buffer, from_dlpack
 from .launch import Kernel, LaunchConfig, launch
 from .memory import (
     DirectResource,
@@ -117,6 +118,7 @@ __all__ = [
     "StreamOptions",
     "TrackingResource",
     "__version__",
+    "as_buffer",
     "capture",
     "current_device",
     "device_types",

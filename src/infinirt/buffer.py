@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ._protocols import IsStreamType
     from .memory import MemoryResource
 
-__all__ = ["Buffer", "from_dlpack"]
+__all__ = ["Buffer"]
 
 _UNREGISTERED, _HOST, _DEVICE, _MANAGED = range(4)  # infinirtMemoryType
 _DL_CPU, _DL_CUDA, _DL_CUDA_HOST, _DL_EXTENSION, _DL_CUDA_MANAGED = 1, 2, 3, 12, 13
@@ -81,19 +81,21 @@ class Buffer(_core.BufferBase):
 
     @property
     def __cuda_array_interface__(self) -> dict[str, object]:
-        """One dimension of bytes, for consumers of CUDA memory; other devices' buffers do not have it."""
-        if self.device.type != "nvidia":
+        """One dimension of bytes, for consumers of CUDA memory; other memory does not have it.
+
+        The stream that it names waits for all pending work on the memory: the buffer's own, else the default stream.
+        """
+        if self.device.type != "nvidia" or not (self.size == 0 or self.is_device_accessible):
             raise AttributeError(
                 f"memory of {self.device} is no CUDA memory; use DLPack or the buffer protocol"
             )
-        stream = self.stream
         return {
             "shape": (self.size,),
             "typestr": "|u1",
-            "data": (self.ptr, self.is_read_only),
+            "data": (self.ptr if self.size else 0, self.is_read_only),
             "version": 3,
             "strides": None,
-            "stream": None if stream is None or stream.is_closed else int(stream),
+            "stream": int(_core.order_after(None, self)) or 1,
         }
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> object:
@@ -106,25 +108,39 @@ class Buffer(_core.BufferBase):
 
     def _dlpack_copy(self, device_type: int, device_id: int) -> Buffer:
         """A copy on the device that a DLPack consumer asked for; its work is done."""
-        if device_type == _DL_CPU and device_id == 0:
-            if self.is_host_accessible:
-                target = self.device.allocate(self.size)
-            else:
-                from .memory import PinnedResource
-
-                target = PinnedResource(self.device).allocate(self.size)
-        elif device_type == _DL_CUDA:
-            target = Device(f"nvidia:{device_id}").allocate(self.size)
+        if device_type == _DL_EXTENSION and device_id == self.device.ordinal:
+            target = self.device.allocate(self.size)
         else:
-            raise BufferError(
-                f"__dlpack__: there is no way from {self.device} to DLPack device ({device_type}, {device_id})"
-            )
-        stream = _core.resolve_stream(
-            self.stream if self.stream and not self.stream.is_closed else None, self.device
-        )
+            target = Buffer._dlpack_allocate(device_type, device_id, self.size)
+        stream = _core.order_after(None, self)
+        _core.order_after(stream, target)  # it was allocated in the order of another stream
         self.copy_to(target, stream=stream)
         stream.sync()
         return target
+
+    @staticmethod
+    def _dlpack_allocate(device_type: int, device_id: int, size: int) -> Buffer:
+        """Memory of a DLPack device, in the order of our default stream."""
+        from .errors import InvalidDeviceError, NoDeviceError
+        from .memory import ManagedResource, PinnedResource
+
+        try:
+            if device_type == _DL_CPU and device_id == 0:
+                current = Device()
+                cpu = current if current.type.startswith("cpu") else Device("cpu")
+                buffer = cpu.allocate(size)
+                return buffer if buffer.is_host_accessible else PinnedResource(cpu).allocate(size)
+            if device_type in (_DL_CUDA, _DL_CUDA_HOST, _DL_CUDA_MANAGED):
+                device = Device(f"nvidia:{device_id}")
+                if device_type == _DL_CUDA:
+                    return device.allocate(size)
+                resource = PinnedResource if device_type == _DL_CUDA_HOST else ManagedResource
+                return resource(device).allocate(size)
+        except (InvalidDeviceError, NoDeviceError) as error:
+            raise BufferError(
+                f"there is no memory of DLPack device ({device_type}, {device_id}): {error}"
+            ) from error
+        raise BufferError(f"memory of DLPack device ({device_type}, {device_id}) cannot be allocated here")
 
     def __enter__(self) -> Buffer:
         return self
@@ -148,49 +164,3 @@ def _device_of(ptr: int, mr: MemoryResource | None) -> Device:
     current = Device()
     kind, ordinal, _, _ = _core.pointer_attributes(ptr)
     return current if kind == _UNREGISTERED or ordinal < 0 else Device(f"{current.type}:{ordinal}")
-
-
-def from_dlpack(source: object, *, stream: Stream | IsStreamType | None = None) -> Buffer:
-    """A Buffer on the memory of any object with `__dlpack__`, without a copy.
-
-    The object must be contiguous. Work on `stream` (by default the device's default stream) may use it at once.
-
-    >>> import numpy, infinirt
-    >>> array = numpy.arange(4, dtype="int16")
-    >>> infinirt.from_dlpack(array).size
-    8
-    """
-    device_type, device_id = source.__dlpack_device__()  # type: ignore[attr-defined]
-    device, consumer = _dlpack_target(device_type, device_id, stream)
-    capsule = _dlpack_capsule(source, consumer)
-    ptr, size, _, _, read_only, owner = _core.import_dlpack(capsule)
-    order = None if consumer is None else _core.resolve_stream(stream, device)
-    return _core.wrap_buffer(ptr, size, device, None, order, owner, read_only)
-
-
-def _dlpack_target(
-    device_type: int, device_id: int, stream: Stream | IsStreamType | None
-) -> tuple[Device, int | None]:
-    """The device of ours, and what the producer is told about the stream that will use the memory."""
-    if device_type in (_DL_CPU, _DL_CUDA_HOST):
-        current = Device()
-        return (current if current.type.startswith("cpu") else Device("cpu")), None
-    if device_type in (_DL_CUDA, _DL_CUDA_MANAGED):
-        device = Device(f"nvidia:{device_id}")
-        return device, int(_core.resolve_stream(stream, device))
-    if device_type == _DL_EXTENSION:
-        current = Device()
-        device = Device(f"{current.type}:{device_id}")
-        return device, int(_core.resolve_stream(stream, device))
-    raise BufferError(
-        f"memory of DLPack device ({device_type}, {device_id}) cannot be used by any device type here"
-    )
-
-
-def _dlpack_capsule(source: object, consumer: int | None) -> object:
-    produce = source.__dlpack__  # type: ignore[attr-defined]
-    keywords: dict[str, object] = {} if consumer is None else {"stream": consumer}
-    try:
-        return produce(max_version=(1, 0), **keywords)
-    except TypeError:  # producers from before DLPack 1.0 do not know max_version
-        return produce(**keywords)

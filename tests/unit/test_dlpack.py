@@ -4,51 +4,17 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import textwrap
 import threading
 import weakref
 
 import numpy as np
 import pytest
-from objects_support import PATIENCE, run_python
+from objects_support import PATIENCE, busy, run_python
 
 import infinirt
+from dlpack_support import CPU, Producer, Tensor, pointer_in, versioned_in
 from infinirt import _core
-
-CPU = (1, 0)
-
-
-class Tensor(ctypes.Structure):
-    """DLTensor, written down a second time so that the layout in the extension is checked."""
-
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device_type", ctypes.c_int32),
-        ("device_id", ctypes.c_int32),
-        ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    ]
-
-
-class Versioned(ctypes.Structure):
-    _fields_ = [
-        ("major", ctypes.c_uint32),
-        ("minor", ctypes.c_uint32),
-        ("context", ctypes.c_void_p),
-        ("deleter", ctypes.c_void_p),
-        ("flags", ctypes.c_uint64),
-        ("tensor", Tensor),
-    ]
-
-
-def pointer_in(capsule: object, name: bytes) -> int:
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return int(get(capsule, name))
 
 
 @pytest.fixture
@@ -73,15 +39,23 @@ def test_legacy_and_versioned_capsules(device: infinirt.Device) -> None:
     capsule = buffer.__dlpack__()
     legacy = Tensor.from_address(pointer_in(capsule, b"dltensor"))
     assert (legacy.device_type, legacy.device_id) == CPU
-    capsule = buffer.__dlpack__(max_version=(1, 0))
-    versioned = Versioned.from_address(pointer_in(capsule, b"dltensor_versioned"))
-    assert (versioned.major, versioned.minor, versioned.flags) == (1, 0, 0)
-    tensor = versioned.tensor
-    assert (tensor.data, tensor.ndim, tensor.shape[0]) == (buffer.ptr, 1, 24)
-    assert (tensor.code, tensor.bits, tensor.lanes, tensor.byte_offset) == (1, 8, 1, 0)
-    assert not tensor.strides
-    assert "dltensor_versioned" in repr(buffer.__dlpack__(max_version=(2, 3)))
+    for asked, given in [((1, 0), (1, 0)), ((1, 3), (1, 3)), ((1, 9), (1, 3)), ((2, 0), (1, 3))]:
+        capsule = buffer.__dlpack__(max_version=asked)
+        versioned = versioned_in(capsule)
+        assert (versioned.major, versioned.minor, versioned.flags) == (*given, 0)
+        tensor = versioned.tensor
+        assert (tensor.data, tensor.ndim, tensor.shape[0], tensor.strides[0]) == (buffer.ptr, 1, 24, 1)
+        assert (tensor.code, tensor.bits, tensor.lanes, tensor.byte_offset) == (1, 8, 1, 0)
     assert "dltensor_versioned" not in repr(buffer.__dlpack__(max_version=(0, 8)))
+
+
+def test_empty_memory_has_no_address(device: infinirt.Device) -> None:
+    buffer = device.allocate(0)
+    capsule = buffer.__dlpack__(max_version=(1, 3))
+    tensor = versioned_in(capsule).tensor
+    assert (tensor.data, tensor.ndim, tensor.shape[0]) == (None, 1, 0)
+    again = infinirt.from_dlpack(buffer)
+    assert (again.size, again.ptr, bytes(again)) == (0, 0, b"")
 
 
 def test_unused_capsules_let_go(device: infinirt.Device) -> None:
@@ -157,11 +131,129 @@ def test_isolated_memory_is_an_extension_device_and_is_copied_on_request() -> No
     assert out.splitlines() == ["(12, 0)", "b'abcd'"]
 
 
+ISOLATED = """
+import threading, infinirt
+device = infinirt.Device("cpu")
+own, other, consumer = (device.create_stream() for _ in range(3))
+gate = threading.Event()
+
+
+def pending():  # whether the consumer's stream has to wait, as it should
+    waits = not consumer.query()
+    gate.set()
+    consumer.sync()
+    gate.clear()
+    return waits
+
+
+"""
+
+
+def isolated(code: str) -> list[str]:
+    """Memory of an extension device has streams: they are handed over as those of a GPU are."""
+    return run_python(
+        ISOLATED + textwrap.dedent(code), INFINIRT_CPU_MEMORY="isolated", INFINIRT_DEVICE="cpu"
+    ).split()
+
+
+def test_a_consumers_stream_waits_for_every_stream_of_ours() -> None:
+    said = isolated(
+        """
+        for used in (own, other):
+            buffer = device.allocate(4, stream=own)
+            device.sync()
+            used.launch_host_func(gate.wait, 30)
+            buffer.fill(1, stream=used)
+            buffer.__dlpack__(stream=consumer.handle)
+            print(pending())
+        buffer = device.allocate(4, stream=own)
+        device.sync()
+        own.launch_host_func(gate.wait, 30)
+        buffer.fill(1, stream=own)
+        buffer.__dlpack__(stream=-1)
+        buffer.__dlpack__(stream=own.handle)
+        print(consumer.query())
+        buffer.__dlpack__()  # None is the legacy stream
+        print(device.default_stream.query())
+        gate.set()
+        """
+    )
+    assert said == ["True", "True", "True", "False"]
+
+
+def test_a_consumers_stream_waits_for_closed_streams_and_graphs() -> None:
+    said = isolated(
+        """
+        buffer = device.allocate(4, stream=own)
+        device.sync()
+        with device.create_stream() as closed:
+            closed.launch_host_func(gate.wait, 30)
+            buffer.fill(1, stream=closed)
+        buffer.__dlpack__(stream=consumer.handle)
+        print(pending())
+
+        with infinirt.capture(other) as captured:
+            buffer.fill(2, stream=other)
+        graph = captured.graph.instantiate()
+        other.launch_host_func(gate.wait, 30)
+        graph.launch(other)
+        threading.Timer(0.05, gate.set).start()
+        buffer.__dlpack__(stream=consumer.handle)  # graphs are waited for by the host
+        print(other.query())
+        """
+    )
+    assert said == ["True", "True"]
+
+
+def test_memory_handed_to_the_legacy_stream_is_freed_after_it() -> None:
+    said = isolated(
+        """
+        buffer = device.allocate(4, stream=own)
+        address = buffer.ptr
+        capsule = buffer.__dlpack__(stream=1)
+        device.default_stream.launch_host_func(gate.wait, 30)  # the consumer's work
+        del capsule, buffer  # freed on its own stream, after that
+        print(own.query())
+        gate.set()
+        device.sync()
+        """
+    )
+    assert said == ["False"]
+
+
+def test_streams_that_mean_nothing() -> None:
+    said = isolated(
+        """
+        buffer = device.allocate(4)
+        for stream in (0, -2, "1"):
+            try:
+                buffer.__dlpack__(stream=stream)
+            except (ValueError, TypeError) as error:
+                print(type(error).__name__)
+        """
+    )
+    assert said == ["ValueError", "ValueError", "TypeError"]
+
+
+def test_importing_names_the_stream_that_will_use_the_memory() -> None:
+    said = isolated(
+        """
+        buffer = device.allocate(4, stream=own)
+        device.sync()
+        own.launch_host_func(gate.wait, 30)
+        buffer.fill(1, stream=own)
+        same = infinirt.from_dlpack(buffer, stream=consumer)
+        print(same.stream == consumer, same.ptr == buffer.ptr, pending())
+        """
+    )
+    assert said == ["True", "True", "True"]
+
+
 def test_copies(device: infinirt.Device) -> None:
     buffer = device.allocate(4)
     buffer.copy_from(b"abcd")
     capsule = buffer.__dlpack__(copy=True, max_version=(1, 0))
-    versioned = Versioned.from_address(pointer_in(capsule, b"dltensor_versioned"))
+    versioned = versioned_in(capsule)
     assert versioned.flags == 2
     assert versioned.tensor.data != buffer.ptr
     assert ctypes.string_at(versioned.tensor.data, 4) == b"abcd"
@@ -170,8 +262,36 @@ def test_copies(device: infinirt.Device) -> None:
     buffer.__dlpack__(dl_device=CPU, copy=False)
     with pytest.raises(BufferError, match="copy=False"):
         buffer.__dlpack__(dl_device=(2, 0), copy=False)
-    with pytest.raises(BufferError, match=r"\(8, 0\)"):
-        buffer.__dlpack__(dl_device=(8, 0))
+    for device_type, number in [(8, 0), (1, 1), (2, 4095)]:
+        with pytest.raises(BufferError, match=rf"\({device_type}, {number}\)"):
+            buffer.__dlpack__(dl_device=(device_type, number))
+
+
+def test_a_copy_comes_after_work_on_every_stream(device: infinirt.Device) -> None:
+    own, other = device.create_stream(), device.create_stream()
+    buffer = device.allocate(4, stream=own)
+    with busy(other) as gate:
+        buffer.fill(7, stream=other)
+        threading.Timer(0.05, gate.set).start()
+        capsule = buffer.__dlpack__(copy=True, max_version=(1, 0))
+    assert ctypes.string_at(versioned_in(capsule).tensor.data, 4) == b"\7" * 4
+
+
+def test_a_copy_comes_after_what_its_memory_was_used_for_before(device: infinirt.Device) -> None:
+    size = 1 << 20
+    buffer = device.allocate(size, stream=device.create_stream())
+    buffer.fill(2)
+    old = device.allocate(size)  # in the order of the default stream, as the copy's memory
+    address = old.ptr
+    with busy(device.default_stream) as gate:
+        old.fill(1)
+        del old
+        threading.Timer(0.05, gate.set).start()
+        capsule = buffer.__dlpack__(copy=True, max_version=(1, 3))
+    device.sync()
+    data = versioned_in(capsule).tensor.data
+    assert data == address, "the pool gave other memory, and the test shows nothing"
+    assert ctypes.string_at(data, size) == b"\2" * size
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float32", "complex128", "bool"])
@@ -214,6 +334,104 @@ def test_importing_what_cannot_be_used() -> None:
         infinirt.from_dlpack(Elsewhere())
 
 
+def test_a_tensor_that_cannot_be_used_stays_the_producers() -> None:
+    memory = ctypes.create_string_buffer(16)
+    future = Producer(memory, (16,), version=(2, 0))
+    with pytest.raises(BufferError, match=r"version 2\.0"):
+        infinirt.from_dlpack(future)
+    strided = Producer(memory, (4, 2), strides=(4, 1))
+    with pytest.raises(BufferError, match="contiguous"):
+        infinirt.from_dlpack(strided)
+    elsewhere = Producer(memory, (16,))
+    elsewhere.managed.tensor.device_type = 8
+    elsewhere.__dlpack_device__ = lambda: CPU  # type: ignore[method-assign]
+    with pytest.raises(BufferError, match=r"\(8, 0\)"):
+        infinirt.from_dlpack(elsewhere)
+    assert (future.deleted, strided.deleted, elsewhere.deleted) == (0, 0, 0)
+
+
+def test_what_is_contiguous() -> None:
+    memory = ctypes.create_string_buffer(64)
+    address = ctypes.addressof(memory)
+    for shape, strides, size in [
+        ((2, 3), (3, 1), 6),
+        ((2, 1, 3), (3, 77, 1), 6),  # a stride of one element is never taken
+        ((0, 4), (1, 9), 0),
+        ((), (), 1),
+        ((5,), None, 5),
+    ]:
+        producer = Producer(memory, shape, strides=strides, byte_offset=8)
+        buffer = infinirt.from_dlpack(producer)
+        assert (buffer.size, buffer.ptr) == (size, address + 8), shape
+        assert producer.deleted == 0
+        del buffer
+        assert producer.deleted == 1
+
+
+def test_elements_smaller_than_a_byte() -> None:
+    memory = ctypes.create_string_buffer(64)
+    assert infinirt.from_dlpack(Producer(memory, (5,), bits=4)).size == 3
+    assert infinirt.from_dlpack(Producer(memory, (5,), bits=4, flags=4)).size == 5  # padded
+    assert infinirt.from_dlpack(Producer(memory, (5,), bits=16, lanes=4)).size == 40
+
+
+def test_the_owner_lives_until_our_work_is_done(device: infinirt.Device) -> None:
+    """Also when the Buffer is gone: the memory is somebody else's, and he would give it to the next."""
+    stream = device.create_stream()
+    memory = device.allocate(64)
+    address = memory.ptr
+    for close in (False, True):
+        producer = Producer((ctypes.c_char * 64).from_address(address), (64,))
+        buffer = infinirt.from_dlpack(producer)
+        with busy(stream):
+            buffer.fill(1, stream=stream)
+            if close:
+                buffer.close()
+            del buffer
+            gc.collect()
+            device.create_event()  # calls look whether something can be let go of
+            assert producer.deleted == 0
+        stream.sync()
+        device.create_event()
+        assert producer.deleted == 1
+
+
+def test_the_owner_goes_at_once_when_nothing_is_pending(device: infinirt.Device) -> None:
+    stream = device.create_stream()
+    memory = device.allocate(64)
+    producer = Producer((ctypes.c_char * 64).from_address(memory.ptr), (64,))
+    buffer = infinirt.from_dlpack(producer)
+    buffer.fill(1, stream=stream)
+    stream.sync()
+    buffer.close()
+    assert producer.deleted == 1
+
+
+def test_the_owner_outlives_closed_streams_and_other_threads(device: infinirt.Device) -> None:
+    memory = device.allocate(64)
+    producer = Producer((ctypes.c_char * 64).from_address(memory.ptr), (64,))
+    buffer = infinirt.from_dlpack(producer)
+    gate = threading.Event()
+
+    def use(buffer: infinirt.Buffer) -> None:
+        infinirt.PER_THREAD_DEFAULT_STREAM.launch_host_func(gate.wait, PATIENCE)
+        buffer.fill(2, stream=infinirt.PER_THREAD_DEFAULT_STREAM)
+
+    with device, device.create_stream() as closed:
+        closed.launch_host_func(gate.wait, PATIENCE)
+        buffer.fill(1, stream=closed)
+    thread = threading.Thread(target=use, args=(buffer,))
+    thread.start()
+    thread.join()
+    del buffer
+    device.create_event()
+    assert producer.deleted == 0
+    gate.set()
+    device.sync()
+    device.create_event()
+    assert producer.deleted == 1
+
+
 def test_read_only_arrays_stay_read_only() -> None:
     array = np.arange(4, dtype="uint8")
     array.flags.writeable = False
@@ -242,9 +460,9 @@ def test_producers_from_before_version_one(device: infinirt.Device) -> None:
 
 def test_a_capsule_is_used_once(device: infinirt.Device) -> None:
     capsule = device.allocate(4).__dlpack__()
-    assert _core.import_dlpack(capsule)[1] == 4
+    assert _core.import_dlpack(capsule, None).size == 4
     with pytest.raises(BufferError, match="unused"):
-        _core.import_dlpack(capsule)
+        _core.import_dlpack(capsule, None)
 
 
 def test_round_trip_between_buffers(device: infinirt.Device) -> None:

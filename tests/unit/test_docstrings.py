@@ -15,7 +15,7 @@ import pytest
 import infinirt
 
 # The modules of the object API; the flat API and the tools have tests of their own.
-NAMES = "_capture _options _protocols adaptors buffer device errors event graph launch memory object_code program stream".split()  # noqa: SIM905
+NAMES = "_capture _options _protocols adaptors buffer device errors event graph interchange launch memory object_code program stream".split()  # noqa: SIM905
 MODULES = [infinirt, *(importlib.import_module(f"infinirt.{name}") for name in NAMES)]
 
 PUBLIC = [name for name in infinirt.__all__ if name not in {"__version__"}]

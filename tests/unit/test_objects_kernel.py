@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import sys
 import time
 import weakref
 
 import numpy as np
 import pytest
-from objects_support import contents
+from objects_support import contents, needs_host_access
 
 import infinirt
 
@@ -189,3 +190,37 @@ def test_a_failure_that_lies_back_is_reported_by_the_call_that_was_made(
     with pytest.raises(infinirt.InvalidValueError, match=rf"^infinirt{by}Synchronize: "):
         (stream if by == "Stream" else event).sync()
     stream.sync()
+
+
+@needs_host_access
+def test_looking_at_memory_reports_a_failure(device: infinirt.Device) -> None:
+    stream = device.create_stream()
+    buffer = device.allocate(4, stream=stream)
+    kernel = infinirt.Kernel.from_address(address(fail), [], "fail", owner=fail)
+    infinirt.launch(stream, infinirt.LaunchConfig(grid=1), kernel)
+    time.sleep(0.05)  # mostly the stream is done by then, which is the case that lost the failure
+    with pytest.raises(infinirt.InfiniRTError, match="failed"):
+        bytes(buffer)
+    assert bytes(buffer[:0]) == b""
+
+
+@pytest.mark.parametrize("pause", [0, 0.05], ids=["pending", "done"])
+def test_letting_go_of_an_owner_does_not_swallow_a_failure(
+    device: infinirt.Device, monkeypatch: pytest.MonkeyPatch, pause: float
+) -> None:
+    told: list[BaseException | None] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda said: told.append(said.exc_value))
+    stream = device.create_stream()
+    memory = device.allocate(4)
+    buffer = infinirt.Buffer.from_handle(memory.ptr, 4, owner=memory, stream=stream, device=device)
+    buffer.fill(0, stream=stream)
+    kernel = infinirt.Kernel.from_address(address(fail), [], "fail", owner=fail)
+    infinirt.launch(stream, infinirt.LaunchConfig(grid=1), kernel)
+    time.sleep(pause)
+    del buffer
+    try:
+        stream.sync()
+    except infinirt.InfiniRTError as error:
+        told.append(error)
+    assert len(told) == 1
+    assert "failed" in str(told[0])

@@ -8,6 +8,7 @@
 #include "bindings/objects/callable.h"
 #include "bindings/objects/capture.h"
 #include "bindings/objects/deferred.h"
+#include "bindings/objects/dlpack.h"
 #include "bindings/objects/release.h"
 
 namespace infinirt::objects {
@@ -60,8 +61,10 @@ PyObject* close(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObjec
   if (!signature.read(args, count, names, given)) return nullptr;
   if (buffer->closed.load()) Py_RETURN_NONE;
   if (buffer->exports.load() > 0) {
-    PyErr_SetString(PyExc_BufferError,
-                    "the buffer cannot be closed while views of it exist (memoryview, NumPy array); delete them first");
+    PyErr_SetString(
+        PyExc_BufferError,
+        "the buffer cannot be closed while views of it exist (memoryview, array, tensor) or are being worked "
+        "on; delete them first");
     return nullptr;
   }
   python::Ref stream;
@@ -76,10 +79,7 @@ PyObject* close(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObjec
     if (buffer->resource) buffer->closed.store(false);
     return nullptr;
   }
-  // A view goes on knowing what it is a part of.
-  PyObject* owner = nullptr;
-  if (!buffer->is_view) exclusively(buffer, [&] { owner = std::exchange(buffer->owner, nullptr); });
-  Py_XDECREF(owner);
+  if (!buffer->is_view) release_owner(buffer);  // a view goes on knowing what it is a part of
   Py_RETURN_NONE;
 }
 
@@ -150,7 +150,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
 
 // The memory needs its resource and stream to be freed, so a cycle is broken at the owner only.
 int clear(PyObject* self) {
-  if (!as_buffer(self)->is_view) Py_CLEAR(as_buffer(self)->owner);
+  if (!as_buffer(self)->is_view) release_owner(as_buffer(self));
   return 0;
 }
 
@@ -166,6 +166,7 @@ void dealloc(PyObject* self) {
   auto* buffer = as_buffer(self);
   if (buffer->weak_references) PyObject_ClearWeakRefs(self);
   finalize(self);
+  if (!buffer->is_view) release_owner(buffer);
   for (uint32_t i = 0; i < buffer->use_count; ++i) Py_DECREF(buffer->uses[i]);
   if (buffer->uses) PyMem_Free(buffer->uses);
   Py_XDECREF(buffer->resource);
@@ -213,10 +214,14 @@ PyMethodDef methods[] = {
     {"__dlpack__", KEYWORDS(buffer_dlpack),
      "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\nThe DLPack protocol: "
      "one dimension of\n"
-     "bytes, without a copy. Memory that the host reads is handed out when its pending work is done."},
+     "bytes, without a copy. Memory that the host reads is handed out when its pending work is done; of other memory "
+     "the\n"
+     "consumer's stream waits for it: None and 1 are the legacy stream, 2 the per-thread one, -1 asks for no order."},
     {"__dlpack_device__", buffer_dlpack_device, METH_NOARGS,
-     "__dlpack_device__($self, /)\n--\n\nThe DLPack device: (type, number). All CPU devices, and pinned memory, are "
-     "(1, 0)."},
+     "__dlpack_device__($self, /)\n--\n\nThe DLPack device: (type, number). Memory that the host reads in place is (1, "
+     "0); of an "
+     "NVIDIA\n"
+     "device it is (3, 0) if it is page-locked and (13, number) if it is managed."},
     {nullptr, nullptr, 0, nullptr}};
 
 PyGetSetDef properties[] = {
@@ -258,7 +263,12 @@ PyType_Spec spec = {"infinirt._core.BufferBase", sizeof(BufferObject), 0,
 
 }  // namespace
 
-PyTypeObject* make_buffer_type() { return reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec)); }
+PyTypeObject* make_buffer_type() {
+  python::Ref type(PyType_FromSpec(&spec)), exchange(dlpack::make_exchange_capsule());
+  if (!type || !exchange) return nullptr;
+  if (PyObject_SetAttrString(type.get(), "__dlpack_c_exchange_api__", exchange.get()) < 0) return nullptr;
+  return reinterpret_cast<PyTypeObject*>(type.release());
+}
 
 BufferObject* new_buffer(void* pointer, size_t size, DeviceObject* device, PyObject* resource, PyObject* stream,
                          PyObject* owner) {

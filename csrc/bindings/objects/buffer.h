@@ -58,6 +58,9 @@ PyObject* stream_for(BufferObject* buffer, PyObject* given);
 /// Waits until everything that our API enqueued on the memory is done. False with an exception set.
 bool wait_for_work(BufferObject* buffer);
 
+/// Makes work that `target` is given from now on wait for the same, without making the host wait. False with an exception set.
+bool order_after_work(BufferObject* buffer, StreamObject* target);
+
 /// Where the host can reach the memory; null when it cannot.
 void* host_address(const BufferObject* buffer);
 
@@ -75,6 +78,8 @@ PyObject* buffer_copy_from(PyObject* self, PyObject* const* args, Py_ssize_t cou
 PyObject* buffer_fill(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names);
 PyObject* buffer_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names);
 PyObject* buffer_dlpack_device(PyObject* self, PyObject*);
-PyObject* import_dlpack(PyObject*, PyObject* capsule);
+
+/// order_after(stream, buffer): the stream, by default the buffer's own, after the buffer's pending work.
+PyObject* order_after(PyObject*, PyObject* args);
 
 }  // namespace infinirt::objects

@@ -14,9 +14,10 @@ infinirtError_t wait_for(StreamObject* stream) {
   return on_stream(stream, [](infinirtStream_t s) { return rt.StreamSynchronize(s); });
 }
 
-bool quiet(StreamObject* stream) {
-  if (stream->may_block.how != MayBlock::Never || is_out_of_reach(stream)) return false;
-  return on_stream(stream, [](infinirtStream_t s) { return rt.StreamQuery(s); }) == infinirtSuccess;
+// NotReady where nobody should ask. An asynchronous error is reported once, so it must be taken here.
+infinirtError_t look_at(StreamObject* stream) {
+  if (stream->may_block.how != MayBlock::Never || is_out_of_reach(stream)) return infinirtErrorNotReady;
+  return on_stream(stream, [](infinirtStream_t s) { return rt.StreamQuery(s); });
 }
 
 bool captured(const StreamObject* stream) {
@@ -53,7 +54,13 @@ bool wait_for_work(BufferObject* given) {
                       "host function");
       return false;
     }
-    all_quiet = all_quiet && quiet(stream);
+    if (!all_quiet) continue;
+    const infinirtError_t looked = look_at(stream);
+    if (looked != infinirtSuccess && looked != infinirtErrorNotReady) {
+      raise_error_as("infinirtStreamSynchronize", looked);
+      return false;
+    }
+    all_quiet = looked == infinirtSuccess;
   }
   if (all_quiet) return true;
   const infinirtError_t error = without_gil(true, [&] {

@@ -4,6 +4,7 @@
 #include "bindings/objects/cache.h"
 #include "bindings/objects/callable.h"
 #include "bindings/objects/deferred.h"
+#include "bindings/objects/dlpack.h"
 #include "bindings/objects/event.h"
 #include "bindings/objects/functions.h"
 #include "bindings/objects/kernel_args.h"
@@ -118,6 +119,22 @@ PyObject* pointer_attributes(PyObject*, PyObject* address) {
                        static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(attributes.hostPointer)));
 }
 
+// The device that an address belongs to, whichever type is current; None: no device type knows it.
+PyObject* pointer_device(PyObject*, PyObject* address) {
+  void* pointer = nullptr;
+  if (!read_pointer(address, "ptr", &pointer)) return nullptr;
+  const char* type = nullptr;
+  int ordinal = 0;
+  const infinirtError_t before = rt.PeekAtLastError();
+  const infinirtError_t error = without_gil(true, [&] { return infinirtXPointerGetDevice(pointer, &type, &ordinal); });
+  if (error == infinirtErrorInvalidValue) {
+    if (before == infinirtSuccess) rt.GetLastError();  // an answer, not a failure
+    Py_RETURN_NONE;
+  }
+  if (error != infinirtSuccess) return raise_error(error);
+  return Py_XNewRef(reinterpret_cast<PyObject*>(device_at(type, ordinal)));
+}
+
 // create_pool(device, max_size) -> handle
 PyObject* create_pool(PyObject*, PyObject* args) {
   PyObject *given = nullptr, *limit = nullptr;
@@ -190,9 +207,14 @@ PyMethodDef object_functions[] = {
     {"cache_reset_peaks", cache_reset_peaks, METH_O, nullptr},
     {"deferred_count", deferred, METH_NOARGS, nullptr},
     {"drain_deferred", drain, METH_NOARGS, nullptr},
-    {"import_dlpack", import_dlpack, METH_O, nullptr},
+    {"order_after", order_after, METH_VARARGS, nullptr},
+    {"import_dlpack", import_dlpack, METH_VARARGS, nullptr},
+    {"import_host_memory", import_host_memory, METH_O, nullptr},
+    {"dlpack_stream", dlpack_stream, METH_VARARGS, nullptr},
+    {"pointer_device", pointer_device, METH_O, nullptr},
     {"register_kernel", register_kernel, METH_VARARGS, nullptr},
     {"shut_down", shut_down, METH_NOARGS, nullptr},
+    entry("from_exchange", from_exchange),
     entry("launch_kernel", launch_kernel),
     entry("pool_attribute", pool_attribute),
     entry("pool_trim", bound<&L::MemPoolTrimTo, In<infinirtMemPool_t>, In<size_t>>),

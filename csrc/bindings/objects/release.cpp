@@ -84,22 +84,6 @@ bool barred(const StreamObject* stream) {
          }) != infinirtSuccess;
 }
 
-// Makes `target` wait for what `other` has been given so far.
-infinirtError_t join(infinirtStream_t target, const StreamObject* other) {
-  if (is_out_of_reach(other)) return other->end ? rt.StreamWaitEvent(target, other->end, 0) : infinirtSuccess;
-  infinirtEvent_t event = nullptr;
-  infinirtError_t error = infinirtSuccess;
-  {
-    OnDevice guard(other->device);  // an event belongs to the device on whose streams it is recorded
-    error = guard.error();
-    if (error == infinirtSuccess) error = rt.EventCreateWithFlags(&event, infinirtEventDisableTiming);
-    if (error == infinirtSuccess) error = rt.EventRecord(event, other->handle);
-  }
-  if (error == infinirtSuccess) error = rt.StreamWaitEvent(target, event, 0);
-  if (event) rt.EventDestroy(event);
-  return error;
-}
-
 infinirtError_t free_now(void* pointer, infinirtXCache_t cache, infinirtStream_t stream) {
   return cache ? infinirtXCacheFree(pointer, cache, stream) : rt.FreeAsync(pointer, stream);
 }

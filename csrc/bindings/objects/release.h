@@ -13,4 +13,8 @@ bool release_memory(BufferObject* buffer, StreamObject* stream);
 /// The same from a destructor: never raises, and waits for a better moment where a capture or a host function is in the way.
 void release_memory_at_end(BufferObject* buffer);
 
+/// Lets go of the owner of memory that is not the buffer's, once the work of our API on that memory is done. Never raises,
+/// never waits: what is not done now is looked at again by later calls.
+void release_owner(BufferObject* buffer);
+
 }  // namespace infinirt::objects

@@ -347,6 +347,21 @@ uint64_t this_thread() {
   return number;
 }
 
+infinirtError_t join(infinirtStream_t target, const StreamObject* other) {
+  if (is_out_of_reach(other)) return other->end ? rt.StreamWaitEvent(target, other->end, 0) : infinirtSuccess;
+  infinirtEvent_t event = nullptr;
+  infinirtError_t error = infinirtSuccess;
+  {
+    OnDevice guard(other->device);  // an event belongs to the device on whose streams it is recorded
+    error = guard.error();
+    if (error == infinirtSuccess) error = rt.EventCreateWithFlags(&event, infinirtEventDisableTiming);
+    if (error == infinirtSuccess) error = rt.EventRecord(event, other->handle);
+  }
+  if (error == infinirtSuccess) error = rt.StreamWaitEvent(target, event, 0);
+  if (event) rt.EventDestroy(event);
+  return error;
+}
+
 PyObject* stream_from(PyObject* given, DeviceObject* device) {
   if (given == Py_None) {
     if (device == nullptr && (device = current_device()) == nullptr) return nullptr;

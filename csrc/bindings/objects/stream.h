@@ -63,6 +63,10 @@ infinirtError_t on_stream(const StreamObject* stream, Call call) {
   return guard.error() ? guard.error() : call(stream->handle);
 }
 
+/// Makes `target` wait for what `other` has been given so far; for a stream that is out of reach, for its end. Needs no
+/// interpreter.
+infinirtError_t join(infinirtStream_t target, const StreamObject* other);
+
 /// True when somebody set a release threshold, so that synchronising with an idle stream has something to give back.
 extern std::atomic<bool> pools_release_on_sync;
 
