@@ -10,10 +10,10 @@ import weakref
 
 import numpy as np
 import pytest
-from dlpack_support import Producer
 from objects_support import busy, run_python
 
 import infinirt
+from dlpack_support import Producer
 
 
 @pytest.fixture

@@ -122,7 +122,7 @@ bool all_equal(const char* bytes, size_t count) { return std::memcmp(bytes, byte
 
 // Memory that the runtime did not allocate, imported from NumPy say: it can be copied to, but not set.
 bool is_plain_host_memory(BufferObject* buffer) {
-  if (whole(buffer)->from_pool) return false;
+  if (whole(buffer)->from_pool || whole(buffer)->cache) return false;
   infinirtPointerAttributes attributes{};
   return rt.PointerGetAttributes(&attributes, buffer->pointer) == infinirtSuccess &&
          attributes.type == infinirtMemoryTypeUnregistered;
