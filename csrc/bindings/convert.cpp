@@ -147,6 +147,12 @@ bool to_function(PyObject* object, const char* what, std::uintptr_t* address, bo
   *address = 0;
   *is_python = false;
   if (object == Py_None) return true;
+  unsigned long long number = 0;
+  if (PyLong_CheckExact(object)) {
+    if (!to_u64(object, what, &number)) return false;
+    *address = number;
+    return true;
+  }
   PyTypeObject* ctypes_type = ctypes_function_type();
   if (ctypes_type != nullptr && PyObject_TypeCheck(object, ctypes_type)) {
     Py_buffer view;  // ctypes shows the memory that holds the pointer
@@ -159,7 +165,6 @@ bool to_function(PyObject* object, const char* what, std::uintptr_t* address, bo
     *is_python = true;
     return true;
   }
-  unsigned long long number = 0;
   if (!to_u64(object, what, &number)) return false;
   *address = number;
   return true;

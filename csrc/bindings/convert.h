@@ -16,9 +16,12 @@ bool to_u64_slow(PyObject* object, const char* what, unsigned long long* value);
 bool to_i64_slow(PyObject* object, const char* what, long long* value);
 bool out_of_range(PyObject* object, const char* what, const char* type);
 
+// CPython converts to `long` and `size_t` digit by digit, to `long long` through a loop over bytes.
+static_assert(sizeof(long) == sizeof(long long) && sizeof(size_t) == sizeof(unsigned long long));
+
 inline bool to_u64(PyObject* object, const char* what, unsigned long long* value) {
   if (PyLong_Check(object)) {
-    *value = PyLong_AsUnsignedLongLong(object);
+    *value = PyLong_AsSize_t(object);
     if (*value != ~0ull || !PyErr_Occurred()) return true;
   }
   return to_u64_slow(object, what, value);
@@ -26,7 +29,7 @@ inline bool to_u64(PyObject* object, const char* what, unsigned long long* value
 
 inline bool to_i64(PyObject* object, const char* what, long long* value) {
   if (PyLong_Check(object)) {
-    *value = PyLong_AsLongLong(object);
+    *value = PyLong_AsLong(object);
     if (*value != -1 || !PyErr_Occurred()) return true;
   }
   return to_i64_slow(object, what, value);
@@ -95,9 +98,9 @@ class PointerArgument {
 
   bool take(PyObject* object, const char* what) {
     if (PyLong_CheckExact(object)) {
-      const unsigned long long number = PyLong_AsUnsignedLongLong(object);
+      const size_t number = PyLong_AsSize_t(object);
       value_ = reinterpret_cast<void*>(number);
-      if (number != ~0ull || !PyErr_Occurred()) return true;
+      if (number != ~size_t{0} || !PyErr_Occurred()) return true;
     }
     return take_slow(object, what);
   }

@@ -262,7 +262,11 @@ int infinirtXCallMayWait(const char* type) {
     }
   }
   if (!backend) return 1;
-  return backend->calls_may_wait && backend->calls_may_wait() ? 1 : 0;
+  if (backend->calls_may_wait && backend->calls_may_wait()) return 1;
+  if (type) return 0;
+  // The vendor's own handles lead to its library from threads of any type.
+  const Backend* native = g_native_backend.load(std::memory_order_relaxed);
+  return native && native != backend && native->calls_may_wait && native->calls_may_wait() ? 1 : 0;
 }
 
 infinirtError_t infinirtXAddLibraryFolder(const char* folder) {

@@ -14,7 +14,6 @@ from .stream import Stream
 _Self = TypeVar("_Self")
 _AnyStream = Stream | IsStreamType | None
 _AnyDevice = Device | str | int | None
-_Shape = tuple[int, int, int, int, int, int, int, bool, int, int, int]
 _Layout = bytes | tuple[int, ...] | None
 
 class DeviceBase:
@@ -212,8 +211,22 @@ def import_dlpack(capsule: object, /) -> tuple[int, int, int, int, bool, object]
 
 # kernels
 def register_kernel(address: int, name: str, codes: _Layout, /) -> None: ...
+def pack_shape(
+    grid_x: int,
+    grid_y: int,
+    grid_z: int,
+    block_x: int,
+    block_y: int,
+    block_z: int,
+    shared_bytes: int,
+    is_cooperative: bool,
+    cluster_x: int,
+    cluster_y: int,
+    cluster_z: int,
+    /,
+) -> bytes: ...
 def launch_kernel(
-    stream: _AnyStream, address: int, shape: _Shape, layout: _Layout, args: tuple[object, ...], /
+    stream: _AnyStream, address: int, shape: bytes, layout: _Layout, args: tuple[object, ...], /
 ) -> None: ...
 def compile(
     source: str,
@@ -263,7 +276,7 @@ def graph_add_kernel(
     graph: int,
     after: Sequence[int],
     address: int,
-    shape: _Shape,
+    shape: bytes,
     layout: _Layout,
     args: tuple[object, ...],
     /,

@@ -192,7 +192,7 @@ class Graph(_core.GraphBase):
         expect(config, LaunchConfig, "config")
         expect(kernel, Kernel, "kernel")
         node = _core.graph_add_kernel(
-            self.handle, self._after(dependencies), kernel.handle, config._shape(), kernel._layout, args
+            self.handle, self._after(dependencies), kernel.handle, config._packed, kernel._layout, args
         )
         self._keep(kernel)
         return GraphNode(self, node)

@@ -86,6 +86,8 @@ class LaunchConfig(Options):
     block: tuple[int, int, int]
     shmem_size: int
     is_cooperative: bool
+    if TYPE_CHECKING:  # what is annotated is a field of the options
+        _packed: bytes
 
     def __init__(
         self,
@@ -102,15 +104,12 @@ class LaunchConfig(Options):
             shmem_size=0 if shmem_size is None else integer(shmem_size, "shmem_size", most=(1 << 31) - 1),
             is_cooperative=is_cooperative,
         )
-        per_cluster = self.cluster or (1, 1, 1)
-        blocks = tuple(count * size for count, size in zip(self.grid, per_cluster, strict=True))
-        self._set(
-            _packed=(*blocks, *self.block, self.shmem_size, is_cooperative, *(self.cluster or (0, 0, 0)))
-        )
+        self._set(_packed=_core.pack_shape(*self._shape()))
 
     def _shape(self) -> tuple[int, int, int, int, int, int, int, bool, int, int, int]:
-        packed: tuple[int, int, int, int, int, int, int, bool, int, int, int] = self._packed  # type: ignore[attr-defined]
-        return packed
+        per_cluster = self.cluster or (1, 1, 1)
+        x, y, z = (count * size for count, size in zip(self.grid, per_cluster, strict=True))
+        return (x, y, z, *self.block, self.shmem_size, self.is_cooperative, *(self.cluster or (0, 0, 0)))
 
 
 class Kernel:
@@ -214,7 +213,7 @@ def launch(stream: Stream | IsStreamType | None, config: LaunchConfig, kernel: K
     bool is converted to the type, or else to the size, of the parameter: `2` is no float, write `2.0`.
     """
     try:
-        _core.launch_kernel(stream, kernel.handle, config._shape(), kernel._layout, args)
+        _core.launch_kernel(stream, kernel.handle, config._packed, kernel._layout, args)
     except AttributeError:  # looked into only then: a launch is too short for checks that nearly always pass
         expect(config, LaunchConfig, "config")
         expect(kernel, Kernel, "kernel")

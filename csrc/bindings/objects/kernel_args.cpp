@@ -26,18 +26,18 @@ infinirtError_t KernelArguments::keep(infinirtGraph_t graph) {
 }
 
 infinirtError_t KernelArguments::keep(StreamObject* stream) {
-  infinirtError_t error = infinirtSuccess;
+  if (kept_.empty()) return infinirtSuccess;
+  CaptureState capture;
+  infinirtError_t error = look_at_capture(stream, &capture);
   for (PyObject*& object : kept_) {
     if (error != infinirtSuccess) break;
     if (is_buffer(object)) {
-      error = note_use(reinterpret_cast<BufferObject*>(object), stream);
+      error = note_use(reinterpret_cast<BufferObject*>(object), stream, capture);
       continue;
     }
-    error = on_stream(stream, [&](infinirtStream_t s) {
-      const CaptureState capture = capture_state(s);
-      PyObject* kept = std::exchange(object, nullptr);
-      return capture.active ? graph_keeps(capture.graph, kept, drop_object)
-                            : infinirtXLaunchHostFunc(s, run_nothing, kept, drop_object);
+    PyObject* kept = std::exchange(object, nullptr);
+    error = capture.active ? graph_keeps(capture.graph, kept, drop_object) : on_stream(stream, [&](infinirtStream_t s) {
+      return infinirtXLaunchHostFunc(s, run_nothing, kept, drop_object);
     });
   }
   return error;
@@ -56,16 +56,26 @@ infinirtError_t KernelArguments::wait_for_arguments(infinirtStream_t stream) con
   return infinirtSuccess;
 }
 
-bool read_shape(PyObject* tuple, LaunchShape* shape) {
+PyObject* pack_shape(PyObject*, PyObject* args) {
+  LaunchShape shape{};
   unsigned long long shared = 0;
   int cooperative = 0;
-  if (!PyArg_ParseTuple(tuple, "IIIIIIKpIII", &shape->grid.x, &shape->grid.y, &shape->grid.z, &shape->block.x,
-                        &shape->block.y, &shape->block.z, &shared, &cooperative, &shape->cluster.x, &shape->cluster.y,
-                        &shape->cluster.z)) {
+  if (!PyArg_ParseTuple(args, "IIIIIIKpIII", &shape.grid.x, &shape.grid.y, &shape.grid.z, &shape.block.x,
+                        &shape.block.y, &shape.block.z, &shared, &cooperative, &shape.cluster.x, &shape.cluster.y,
+                        &shape.cluster.z)) {
+    return nullptr;
+  }
+  shape.shared_bytes = shared;
+  shape.cooperative = cooperative != 0;
+  return PyBytes_FromStringAndSize(reinterpret_cast<const char*>(&shape), sizeof shape);
+}
+
+bool read_shape(PyObject* packed, LaunchShape* shape) {
+  if (!PyBytes_CheckExact(packed) || PyBytes_GET_SIZE(packed) != sizeof *shape) {
+    PyErr_SetString(PyExc_TypeError, "the shape of a launch must come from pack_shape()");
     return false;
   }
-  shape->shared_bytes = shared;
-  shape->cooperative = cooperative != 0;
+  std::memcpy(shape, PyBytes_AS_STRING(packed), sizeof *shape);
   return true;
 }
 
@@ -112,7 +122,7 @@ PyObject* launch_kernel(PyObject*, PyObject* const* args, Py_ssize_t count) {
   KernelArguments arguments;
   if (!arguments.pack(args[3], args[4])) return nullptr;
   auto* stream = reinterpret_cast<StreamObject*>(reference.get());
-  infinirtError_t error = without_gil(true, [&] {
+  infinirtError_t error = without_gil(stream->may_block, [&] {
     OnDevice guard(stream->device);  // kernels run on the current device only
     if (guard.error()) return guard.error();
     if (auto failed = arguments.wait_for_arguments(stream->handle)) return failed;

@@ -1,9 +1,8 @@
 // Arguments of kernels: Python values packed as a kernel's parameters.
 #pragma once
 
-#include <vector>
-
 #include "bindings/objects/buffer.h"
+#include "bindings/objects/inline_vector.h"
 
 namespace infinirt::objects {
 
@@ -47,14 +46,13 @@ class KernelArguments {
   /// Appends an argument.
   void put(const void* data, size_t size);
 
-  std::vector<unsigned long long> storage_;
-  std::vector<size_t> starts_;  // of each argument in it
-  std::vector<void*> pointers_;
-  std::vector<PyObject*> kept_;  // owned
-  std::vector<infinirtStream_t> pending_;  // streams on which arguments are still being computed
+  InlineVector<unsigned long long, 32> storage_;
+  InlineVector<size_t, 16> starts_;  // of each argument in it
+  InlineVector<void*, 16> pointers_;
+  InlineVector<PyObject*, 16> kept_;  // owned
+  InlineVector<infinirtStream_t, 4> pending_;  // streams on which arguments are still being computed
 };
 
-/// grid x, y, z, block x, y, z, bytes of shared memory, cooperative, cluster x, y, z (0: no clusters).
 struct LaunchShape {
   dim3 grid, block;
   size_t shared_bytes;
@@ -64,7 +62,11 @@ struct LaunchShape {
   /// The attributes of the launch that have no parameter of their own. Returns how many.
   unsigned attributes(infinirtLaunchAttribute (&list)[2]) const;
 };
-bool read_shape(PyObject* tuple, LaunchShape* shape);
+
+/// pack_shape(grid x, y, z, block x, y, z, bytes of shared memory, cooperative, cluster x, y, z): 0 for no clusters. The shape
+/// as bytes that only this module reads.
+PyObject* pack_shape(PyObject*, PyObject* args);
+bool read_shape(PyObject* packed, LaunchShape* shape);
 
 /// launch_kernel(stream, address, shape, layout, args)
 PyObject* launch_kernel(PyObject*, PyObject* const* args, Py_ssize_t count);

@@ -189,6 +189,7 @@ PyMethodDef object_functions[] = {
     {"import_dlpack", import_dlpack, METH_O, nullptr},
     {"register_kernel", register_kernel, METH_VARARGS, nullptr},
     {"shut_down", shut_down, METH_NOARGS, nullptr},
+    {"pack_shape", pack_shape, METH_VARARGS, nullptr},
     entry("launch_kernel", launch_kernel),
     entry("pool_attribute", pool_attribute),
     entry("pool_trim", bound<&L::MemPoolTrimTo, In<infinirtMemPool_t>, In<size_t>>),
