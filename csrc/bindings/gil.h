@@ -37,7 +37,7 @@ inline bool may_keep_gil() {
 /// Whether the thread works on the CPU device.
 inline bool is_cpu() {
   const char* type = nullptr;
-  return api.infinirtXGetDeviceType(&type) == infinirtSuccess && std::strcmp(type, "cpu") == 0;
+  return api.infinirtXGetDeviceType(&type) == infinirtSuccess && *type == 'c' && std::strcmp(type, "cpu") == 0;
 }
 
 class GilReleased {

@@ -8,6 +8,7 @@ from .buffer import Buffer
 from .device import Device
 from .errors import InfiniRTError
 from .event import Event, EventOptions
+from .launch import Kernel, LaunchConfig
 from .memory import MemoryResource
 from .stream import Stream
 
@@ -147,6 +148,34 @@ class GraphExecBase:
     def upload(self, stream: _AnyStream, /) -> None: ...
     def close(self) -> None: ...
 
+class KernelBase:
+    @property
+    def handle(self) -> int: ...
+    @handle.setter
+    def handle(self, value: int) -> None: ...
+    # See KernelArguments in csrc/bindings/objects/kernel_args.h: types, sizes, or None where neither is known.
+    @property
+    def _layout(self) -> _Layout: ...
+    @_layout.setter
+    def _layout(self, value: _Layout) -> None: ...
+
+class ShapeBase:
+    def _set_shape(
+        self,
+        grid_x: int,
+        grid_y: int,
+        grid_z: int,
+        block_x: int,
+        block_y: int,
+        block_z: int,
+        shared_bytes: int,
+        is_cooperative: bool,
+        cluster_x: int,
+        cluster_y: int,
+        cluster_z: int,
+        /,
+    ) -> None: ...
+
 def register_class(
     name: Literal["Device", "Stream", "Event", "Buffer", "MemoryPool"], type: type, /
 ) -> None: ...
@@ -211,23 +240,7 @@ def import_dlpack(capsule: object, /) -> tuple[int, int, int, int, bool, object]
 
 # kernels
 def register_kernel(address: int, name: str, codes: _Layout, /) -> None: ...
-def pack_shape(
-    grid_x: int,
-    grid_y: int,
-    grid_z: int,
-    block_x: int,
-    block_y: int,
-    block_z: int,
-    shared_bytes: int,
-    is_cooperative: bool,
-    cluster_x: int,
-    cluster_y: int,
-    cluster_z: int,
-    /,
-) -> bytes: ...
-def launch_kernel(
-    stream: _AnyStream, address: int, shape: bytes, layout: _Layout, args: tuple[object, ...], /
-) -> None: ...
+def launch(stream: _AnyStream, config: LaunchConfig, kernel: Kernel, *args: object) -> None: ...
 def compile(
     source: str,
     name: str | None,
@@ -275,9 +288,8 @@ def graph_add_host(
 def graph_add_kernel(
     graph: int,
     after: Sequence[int],
-    address: int,
-    shape: bytes,
-    layout: _Layout,
+    config: LaunchConfig,
+    kernel: Kernel,
     args: tuple[object, ...],
     /,
 ) -> int: ...

@@ -256,13 +256,12 @@ bool KernelArguments::check_count(Py_ssize_t expected, Py_ssize_t given) const {
   return false;
 }
 
-bool KernelArguments::pack(PyObject* layout, PyObject* values) {
-  const Py_ssize_t count = PyTuple_GET_SIZE(values);
-  const bool typed = PyBytes_Check(layout), sized = PyTuple_Check(layout);
+bool KernelArguments::pack(PyObject* layout, PyObject* const* values, Py_ssize_t count) {
+  const bool typed = layout && PyBytes_Check(layout), sized = layout && PyTuple_Check(layout);
   if (typed && !check_count(PyBytes_GET_SIZE(layout), count)) return false;
   if (sized && !check_count(PyTuple_GET_SIZE(layout), count)) return false;
   for (Py_ssize_t i = 0; i < count; ++i) {
-    PyObject* value = PyTuple_GET_ITEM(values, i);
+    PyObject* value = values[i];
     Py_ssize_t size = kUnknown;
     if (sized) {
       size = PyLong_AsSsize_t(PyTuple_GET_ITEM(layout, i));
