@@ -175,7 +175,7 @@ bool wrong_struct(PyObject* object, int type, const char* what) {
   return false;
 }
 
-bool to_dim3(PyObject* object, const char* what, dim3* value) {
+bool to_dim3_slow(PyObject* object, const char* what, dim3* value) {
   if (is_struct(object, kStruct_dim3)) return to_struct(object, kStruct_dim3, what, value);
   unsigned int sizes[3] = {1, 1, 1};
   if (!PyTuple_Check(object) && !PyList_Check(object)) {

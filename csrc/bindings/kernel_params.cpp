@@ -4,7 +4,6 @@
 #include <cstring>
 #include <iterator>
 #include <memory>
-#include <vector>
 
 #include "bindings/convert.h"
 
@@ -92,16 +91,42 @@ const SimpleClasses* simple_classes() {
 
 // One argument: the bits of a number, or the bytes of something larger.
 struct Part {
-  unsigned long long bits = 0;
-  Py_ssize_t size = 0;
-  Ref bytes;
+  unsigned long long bits;
+  Py_ssize_t size;
+  PyObject* bytes;  // owned by Parts
+};
 
-  const void* data() const { return bytes ? static_cast<const void*>(PyBytes_AS_STRING(bytes.get())) : &bits; }
+// All of a launch, filled one after the other.
+class Parts {
+ public:
+  explicit Parts(Py_ssize_t count)
+      : many_(count > kFew ? new Part[static_cast<size_t>(count)] : nullptr), parts_(many_ ? many_.get() : few_) {}
+  ~Parts() {
+    for (Py_ssize_t i = 0; i < filled_; ++i) Py_XDECREF(parts_[i].bytes);
+  }
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
+
+  Part& add() {
+    Part& part = parts_[filled_++];
+    part.bytes = nullptr;
+    return part;
+  }
+  const Part& operator[](Py_ssize_t i) const { return parts_[i]; }
+
+ private:
+  static constexpr Py_ssize_t kFew = 16;
+
+  Part few_[kFew];  // not set before it is used
+  std::unique_ptr<Part[]> many_;
+  Part* parts_;
+  Py_ssize_t filled_ = 0;
 };
 
 // What `type(value)` would hold, without making it: ctypes cuts integers to size. False: no plain number for that type.
 bool pack_number(PyObject* value, const SimpleType& type, Part* part) {
   part->size = type.size;
+  part->bits = 0;
   const bool is_integer = PyLong_CheckExact(value) || PyBool_Check(value);
   switch (type.code) {
     case 'f':
@@ -138,9 +163,10 @@ bool pack_part(PyObject* value, PyObject* type, const SimpleClasses& simple, Par
     PyErr_Format(PyExc_TypeError, "kernelParams: %R is not a simple ctypes type", type);
     return false;
   }
-  part->bytes = Ref(packed(value, type));
-  if (part->bytes) part->size = PyBytes_GET_SIZE(part->bytes.get());
-  return static_cast<bool>(part->bytes);
+  part->bytes = packed(value, type);
+  if (part->bytes == nullptr) return false;
+  part->size = PyBytes_GET_SIZE(part->bytes);
+  return true;
 }
 
 // The array and the values behind it, in memory that `allocate(size)` gives, which is aligned for pointers. Null with an
@@ -154,14 +180,12 @@ void** pack(PyObject* values, PyObject* types, Allocate allocate) {
   }
   const SimpleClasses* simple = simple_classes();
   if (simple == nullptr) return nullptr;
-  constexpr Py_ssize_t kFew = 16;
-  Part few[kFew];
-  std::vector<Part> many(static_cast<size_t>(count > kFew ? count : 0));
-  Part* const parts = count > kFew ? many.data() : few;
+  Parts parts(count);
   Py_ssize_t size = count * static_cast<Py_ssize_t>(sizeof(void*)) + kAlignment;
   for (Py_ssize_t i = 0; i < count; ++i) {
-    if (!pack_part(PyTuple_GET_ITEM(values, i), PyTuple_GET_ITEM(types, i), *simple, &parts[i])) return nullptr;
-    size += (parts[i].size + kAlignment - 1) / kAlignment * kAlignment;
+    Part& part = parts.add();
+    if (!pack_part(PyTuple_GET_ITEM(values, i), PyTuple_GET_ITEM(types, i), *simple, &part)) return nullptr;
+    size += (part.size + kAlignment - 1) / kAlignment * kAlignment;
   }
   auto** array = reinterpret_cast<void**>(allocate(size));
   if (array == nullptr) return nullptr;
@@ -169,8 +193,13 @@ void** pack(PyObject* values, PyObject* types, Allocate allocate) {
   for (Py_ssize_t i = 0; i < count; ++i) {
     next = (next + kAlignment - 1) & ~static_cast<std::uintptr_t>(kAlignment - 1);
     array[i] = reinterpret_cast<void*>(next);
-    std::memcpy(array[i], parts[i].data(), static_cast<size_t>(parts[i].size));
-    next += static_cast<std::uintptr_t>(parts[i].size);
+    const Part& part = parts[i];
+    if (part.bytes == nullptr) {
+      std::memcpy(array[i], &part.bits, sizeof part.bits);  // every argument has the room of at least one alignment
+    } else {
+      std::memcpy(array[i], PyBytes_AS_STRING(part.bytes), static_cast<size_t>(part.size));
+    }
+    next += static_cast<std::uintptr_t>(part.size);
   }
   return array;
 }
@@ -210,7 +239,7 @@ bool to_kernel_params(PyObject* object, const char* what, void*** params, PyObje
   return true;
 }
 
-bool KernelParams::take(PyObject* object, const char* what) {
+bool KernelParams::take_some(PyObject* object, const char* what) {
   if (!is_values_and_types(object)) {
     PyObject* made = nullptr;
     const bool taken = to_kernel_params(object, what, &params_, &made);

@@ -17,10 +17,12 @@ bool to_kernel_params(PyObject* object, const char* what, void*** params, PyObje
 /// The same for the time of one call: the arguments of most kernels fit into it and need no object.
 class KernelParams {
  public:
-  bool take(PyObject* object, const char* what);
+  bool take(PyObject* object, const char* what) { return object == Py_None || take_some(object, what); }
   void** get() const { return params_; }
 
  private:
+  bool take_some(PyObject* object, const char* what);
+
   static constexpr size_t kRoom = 512;
 
   void** params_ = nullptr;

@@ -18,6 +18,12 @@ bool to_kernel(PyObject* object, void** kernel) {
     *kernel = reinterpret_cast<void*>(*reinterpret_cast<HandleObject*>(object)->place);
     return true;
   }
+  unsigned long long number = 0;
+  if (PyLong_CheckExact(object)) {
+    if (!to_u64(object, "func", &number)) return false;
+    *kernel = reinterpret_cast<void*>(number);
+    return true;
+  }
   std::uintptr_t address = 0;
   bool is_python = false;
   if (!to_function(object, "func", &address, &is_python)) return false;

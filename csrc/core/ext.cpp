@@ -23,6 +23,8 @@ std::string known_types() {
 infinirtError_t set_device_type(const char* type) {
   if (auto error = barred()) return error;
   if (!type) return fail(infinirtErrorInvalidValue, "type is null; a device type's name was expected");
+  const Backend* current = thread_state().backend;
+  if (current && current->name == type) return infinirtSuccess;
   Backend* backend = find_backend(type);
   if (!backend)
     return fail(infinirtErrorInvalidDevice, "type '%s' does not exist; known types: %s", type, known_types().c_str());

@@ -271,6 +271,9 @@ for s in (stream, 0, other):
     ok(rt.infinirtStreamWaitEvent(other, event, 0))
     ok(rt.infinirtGraphLaunch(executable, s))
     ok(rt.infinirtMemsetAsync(pointer, 1, 4096, s))
+    ok(rt.infinirtMemset2DAsync(pointer, 64, 1, 32, 16, s))
+    ok(rt.infinirtMemcpyAsync(pointer + 2048, pointer, 2048, 3, s))
+    ok(rt.infinirtMemcpy2DAsync(pointer + 2048, 64, pointer, 64, 32, 16, 3, s))
     for _ in range(500):
         ok(rt.infinirtLaunchHostFunc(s, lambda _: None, None))
     ok(rt.infinirtStreamGetCaptureInfo(s))

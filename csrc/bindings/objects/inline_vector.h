@@ -38,7 +38,7 @@ class InlineVector {
   }
 
  private:
-  void grow(size_t needed) {
+  [[gnu::noinline]] void grow(size_t needed) {
     const size_t capacity = std::max(needed, capacity_ * 2);
     std::unique_ptr<T[]> larger(new T[capacity]);
     std::copy_n(data_, size_, larger.get());
