@@ -62,9 +62,9 @@ struct SimpleType {
 };
 // Those that kernels take most often first.
 constexpr SimpleType kSimpleTypes[] = {
-    {"c_void_p", 'P', 8}, {"c_int", 'i', 4},   {"c_float", 'f', 4},  {"c_uint", 'I', 4},   {"c_long", 'l', 8},
-    {"c_ulong", 'L', 8},  {"c_double", 'd', 8}, {"c_bool", '?', 1},   {"c_byte", 'b', 1},   {"c_ubyte", 'B', 1},
-    {"c_short", 'h', 2},  {"c_ushort", 'H', 2},
+    {"c_void_p", 'P', 8}, {"c_int", 'i', 4},   {"c_float", 'f', 4},  {"c_uint", 'I', 4},
+    {"c_long", 'l', 8},   {"c_ulong", 'L', 8}, {"c_double", 'd', 8}, {"c_bool", '?', 1},
+    {"c_byte", 'b', 1},   {"c_ubyte", 'B', 1}, {"c_short", 'h', 2},  {"c_ushort", 'H', 2},
 };
 constexpr size_t kSimpleTypeCount = std::size(kSimpleTypes);
 
@@ -134,7 +134,8 @@ bool pack_number(PyObject* value, const SimpleType& type, Part* part) {
       if (!PyFloat_CheckExact(value)) return false;
       const double wide = PyFloat_AS_DOUBLE(value);
       const auto narrow = static_cast<float>(wide);
-      type.code == 'f' ? std::memcpy(&part->bits, &narrow, sizeof narrow) : std::memcpy(&part->bits, &wide, sizeof wide);
+      type.code == 'f' ? std::memcpy(&part->bits, &narrow, sizeof narrow)
+                       : std::memcpy(&part->bits, &wide, sizeof wide);
       return true;
     }
     case '?':

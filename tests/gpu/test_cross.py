@@ -227,7 +227,10 @@ def test_waits_for_a_gpu_do_not_wait_for_each_other() -> None:
     """The second wait is over while the first one is not, and what was used for one is used again for the next."""
     gate, order, pair = threading.Event(), [], Pair(64)
     with using("cpu"):
-        closed, streams = ok(rt.infinirtEventCreateWithFlags(2)), [ok(rt.infinirtStreamCreate()) for _ in range(2)]
+        closed, streams = (
+            ok(rt.infinirtEventCreateWithFlags(2)),
+            [ok(rt.infinirtStreamCreate()) for _ in range(2)],
+        )
     with using("nvidia"):
         late, early = (ok(rt.infinirtEventCreateWithFlags(2)) for _ in range(2))
         other = ok(rt.infinirtStreamCreateWithFlags(1))

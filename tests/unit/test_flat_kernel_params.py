@@ -13,7 +13,10 @@ BLOCK = ctypes.c_void_p
 ARGUMENTS = ctypes.POINTER(ctypes.c_void_p)
 KERNEL = ctypes.CFUNCTYPE(ctypes.c_int, BLOCK, ARGUMENTS)
 
-INTEGERS = "c_byte c_ubyte c_short c_ushort c_int c_uint c_long c_ulong c_longlong c_ulonglong c_size_t".split()  # noqa: SIM905
+INTEGERS = [
+    *("c_byte", "c_ubyte", "c_short", "c_ushort", "c_int", "c_uint", "c_long", "c_ulong"),
+    *("c_longlong", "c_ulonglong", "c_size_t"),
+]
 CASES: list[tuple[object, Any]] = [
     *(
         (value, getattr(ctypes, name))

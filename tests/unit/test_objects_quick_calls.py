@@ -22,8 +22,8 @@ device = infinirt.Device("cpu")
 gate, started = threading.Event(), threading.Event()
 stream = device.create_stream()
 source, target = (device.allocate(1 << 20, stream=stream) for _ in range(2))
-stream.launch_host_func(lambda: (started.set(), gate.wait(30)))
-started.wait(30)
+stream.launch_host_func(lambda: (started.set(), gate.wait(LONGEST)))
+started.wait()
 for used in (stream, device.default_stream):
     source.fill(1, stream=used)
     target.copy_from(source, stream=used)
@@ -40,9 +40,9 @@ print("passed")
 @pytest.mark.parametrize("blocking", ["0", "1"])
 def test_they_never_wait_for_a_python_function(blocking: str) -> None:
     """One that waited, holding the lock, would wait for ever; hence in a process of its own."""
-    program = PROGRAM.replace("30", "0.2") if blocking == "1" else PROGRAM  # there every call waits for its work
+    longest = "0.2" if blocking == "1" else "30"  # with blocking launches every call waits for its work
     done = subprocess.run(
-        [sys.executable, "-c", program],
+        [sys.executable, "-c", PROGRAM.replace("LONGEST", longest)],
         env={**os.environ, "INFINIRT_LAUNCH_BLOCKING": blocking, "INFINIRT_DEVICE": "cpu"},
         capture_output=True,
         text=True,

@@ -28,9 +28,10 @@ PyObject* set_shape(PyObject* self, PyObject* args) {
 
 PyMethodDef shape_methods[] = {{"_set_shape", set_shape, METH_VARARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
-PyType_Slot shape_slots[] = {{Py_tp_methods, shape_methods},
-                             {Py_tp_doc, const_cast<char*>("What launch configurations are made of; use LaunchConfig.")},
-                             {0, nullptr}};
+PyType_Slot shape_slots[] = {
+    {Py_tp_methods, shape_methods},
+    {Py_tp_doc, const_cast<char*>("What launch configurations are made of; use LaunchConfig.")},
+    {0, nullptr}};
 
 PyType_Spec shape_spec = {"infinirt._core.ShapeBase", sizeof(ShapeObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
                           shape_slots};
@@ -83,9 +84,7 @@ PyType_Spec kernel_spec = {"infinirt._core.KernelBase", sizeof(KernelObject), 0,
 
 }  // namespace
 
-PyTypeObject* make_shape_type() {
-  return shape_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&shape_spec));
-}
+PyTypeObject* make_shape_type() { return shape_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&shape_spec)); }
 PyTypeObject* make_kernel_type() {
   return kernel_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&kernel_spec));
 }
