@@ -1,5 +1,8 @@
 #include "bindings/objects/kernel.h"
 
+#include <cstdint>
+#include <utility>
+
 #include "bindings/objects/arguments.h"
 
 namespace infinirt::objects {
@@ -12,17 +15,23 @@ PyTypeObject* kernel_type = nullptr;
 // ---- Shapes
 
 PyObject* set_shape(PyObject* self, PyObject* args) {
-  LaunchShape shape{};
-  unsigned long long shared = 0;
+  unsigned long long grid[3], block[3], cluster[3], shared = 0;
   int cooperative = 0;
-  if (!PyArg_ParseTuple(args, "IIIIIIKpIII", &shape.grid.x, &shape.grid.y, &shape.grid.z, &shape.block.x,
-                        &shape.block.y, &shape.block.z, &shared, &cooperative, &shape.cluster.x, &shape.cluster.y,
-                        &shape.cluster.z)) {
+  if (!PyArg_ParseTuple(args, "KKKKKKKpKKK", &grid[0], &grid[1], &grid[2], &block[0], &block[1], &block[2], &shared,
+                        &cooperative, &cluster[0], &cluster[1], &cluster[2])) {
+    return nullptr;
+  }
+  LaunchShape& shape = reinterpret_cast<ShapeObject*>(self)->shape;
+  const auto set = [](const unsigned long long (&given)[3], dim3* sizes) {
+    *sizes = dim3(static_cast<unsigned>(given[0]), static_cast<unsigned>(given[1]), static_cast<unsigned>(given[2]));
+    return sizes->x == given[0] && sizes->y == given[1] && sizes->z == given[2];
+  };
+  if (!set(grid, &shape.grid) || !set(block, &shape.block) || !set(cluster, &shape.cluster)) {
+    PyErr_Format(PyExc_ValueError, "a grid or block is larger than %u in one direction", UINT32_MAX);
     return nullptr;
   }
   shape.shared_bytes = shared;
   shape.cooperative = cooperative != 0;
-  reinterpret_cast<ShapeObject*>(self)->shape = shape;
   Py_RETURN_NONE;
 }
 
