@@ -68,7 +68,8 @@ bool to_handle_slow(PyObject* object, int type, const char* what, std::uintptr_t
   if (object == Py_None) return true;
   unsigned long long number = 0;
   if (!PyLong_Check(object) && type == kHandle_infinirtStream_t) {
-    Ref method(PyObject_GetAttrString(object, "__cuda_stream__"));
+    static PyObject* const protocol = PyUnicode_InternFromString("__cuda_stream__");
+    Ref method(PyObject_GetAttr(object, protocol));
     if (method) {
       Ref answer(PyObject_CallNoArgs(method.get()));
       if (!answer) return false;

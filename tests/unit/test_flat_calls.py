@@ -320,6 +320,9 @@ def busy(stream: Any, event: Any, graph: Any, node: Any) -> None:
     repr(params)
     params.poolProps = rt.infinirtMemPoolProps()
     rt.infinirtKernelNodeParams().kernelParams = ((1,), (ctypes.c_int,))
+    rt.infinirtLaunchKernel(1, 1, 1, ((1, ctypes.c_int(2)), (ctypes.c_long, ctypes.c_int)), 0, stream)
+    with pytest.raises(TypeError):
+        rt.infinirtLaunchKernel(1, 1, 1, ((ctypes.c_int(2), 1.5), (ctypes.c_int, ctypes.c_int)), 0, stream)
     for wrong in ("x", object()):
         for function in (rt.infinirtFree, rt.infinirtStreamQuery, rt.infinirtSetDevice):
             with pytest.raises(TypeError):
