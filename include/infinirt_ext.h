@@ -261,9 +261,10 @@ INFINIRT_API infinirtError_t infinirtXGraphKeep(infinirtGraph_t graph, void* obj
  * may call the API. */
 INFINIRT_API infinirtError_t infinirtXSetWaitHooks(void* (*begin)(void), void (*end)(void* state));
 
-/* Whether a call on the device type (null: the thread's current one) that enqueues work or asks a question might have to wait
- * for a host function: a language runtime then gives its lock away first. 0 on the CPU device; on a vendor's, whose queues are
- * bounded, 1 while host functions are pending there; 1 for device types whose calls run foreign code, and before a type was chosen. */
+/* Whether a call on the device type (null: the thread's current one, or whichever a vendor's handle leads to) that enqueues work
+ * or asks a question might have to wait for a host function: a language runtime then gives its lock away first. 0 on the CPU
+ * device; on a vendor's, whose queues are bounded, 1 while host functions are pending there; 1 for device types whose calls run
+ * foreign code, and before a type was chosen. */
 INFINIRT_API int infinirtXCallMayWait(const char* type);
 
 /* Adds a folder in which vendors' packages may lie, as Python's site-packages: a device type that needs its vendor's library

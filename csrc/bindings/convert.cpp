@@ -68,7 +68,8 @@ bool to_handle_slow(PyObject* object, int type, const char* what, std::uintptr_t
   if (object == Py_None) return true;
   unsigned long long number = 0;
   if (!PyLong_Check(object) && type == kHandle_infinirtStream_t) {
-    Ref method(PyObject_GetAttrString(object, "__cuda_stream__"));
+    static PyObject* const protocol = PyUnicode_InternFromString("__cuda_stream__");
+    Ref method(PyObject_GetAttr(object, protocol));
     if (method) {
       Ref answer(PyObject_CallNoArgs(method.get()));
       if (!answer) return false;
@@ -147,6 +148,12 @@ bool to_function(PyObject* object, const char* what, std::uintptr_t* address, bo
   *address = 0;
   *is_python = false;
   if (object == Py_None) return true;
+  unsigned long long number = 0;
+  if (PyLong_CheckExact(object)) {
+    if (!to_u64(object, what, &number)) return false;
+    *address = number;
+    return true;
+  }
   PyTypeObject* ctypes_type = ctypes_function_type();
   if (ctypes_type != nullptr && PyObject_TypeCheck(object, ctypes_type)) {
     Py_buffer view;  // ctypes shows the memory that holds the pointer
@@ -159,7 +166,6 @@ bool to_function(PyObject* object, const char* what, std::uintptr_t* address, bo
     *is_python = true;
     return true;
   }
-  unsigned long long number = 0;
   if (!to_u64(object, what, &number)) return false;
   *address = number;
   return true;
@@ -170,7 +176,7 @@ bool wrong_struct(PyObject* object, int type, const char* what) {
   return false;
 }
 
-bool to_dim3(PyObject* object, const char* what, dim3* value) {
+bool to_dim3_slow(PyObject* object, const char* what, dim3* value) {
   if (is_struct(object, kStruct_dim3)) return to_struct(object, kStruct_dim3, what, value);
   unsigned int sizes[3] = {1, 1, 1};
   if (!PyTuple_Check(object) && !PyList_Check(object)) {

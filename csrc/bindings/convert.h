@@ -16,9 +16,31 @@ bool to_u64_slow(PyObject* object, const char* what, unsigned long long* value);
 bool to_i64_slow(PyObject* object, const char* what, long long* value);
 bool out_of_range(PyObject* object, const char* what, const char* type);
 
+// CPython converts to `long` and `size_t` digit by digit, to `long long` through a loop over bytes.
+static_assert(sizeof(long) == sizeof(long long) && sizeof(size_t) == sizeof(unsigned long long));
+
+/// The value of an int that has one digit of CPython's, as sizes, flags and enumerators mostly have. False: a longer one.
+inline bool to_small(PyObject* object, long long* value) {
+  auto* number = reinterpret_cast<PyLongObject*>(object);
+#if PY_VERSION_HEX >= 0x030c0000
+  if (!PyUnstable_Long_IsCompact(number)) return false;
+  *value = PyUnstable_Long_CompactValue(number);
+#else
+  const Py_ssize_t sign = Py_SIZE(number);
+  if (sign < -1 || sign > 1) return false;
+  *value = sign * static_cast<long long>(number->ob_digit[0]);
+#endif
+  return true;
+}
+
 inline bool to_u64(PyObject* object, const char* what, unsigned long long* value) {
   if (PyLong_Check(object)) {
-    *value = PyLong_AsUnsignedLongLong(object);
+    long long small = 0;
+    if (to_small(object, &small) && small >= 0) {
+      *value = static_cast<unsigned long long>(small);
+      return true;
+    }
+    *value = PyLong_AsSize_t(object);
     if (*value != ~0ull || !PyErr_Occurred()) return true;
   }
   return to_u64_slow(object, what, value);
@@ -26,7 +48,8 @@ inline bool to_u64(PyObject* object, const char* what, unsigned long long* value
 
 inline bool to_i64(PyObject* object, const char* what, long long* value) {
   if (PyLong_Check(object)) {
-    *value = PyLong_AsLongLong(object);
+    if (to_small(object, value)) return true;
+    *value = PyLong_AsLong(object);
     if (*value != -1 || !PyErr_Occurred()) return true;
   }
   return to_i64_slow(object, what, value);
@@ -95,9 +118,9 @@ class PointerArgument {
 
   bool take(PyObject* object, const char* what) {
     if (PyLong_CheckExact(object)) {
-      const unsigned long long number = PyLong_AsUnsignedLongLong(object);
+      const size_t number = PyLong_AsSize_t(object);
       value_ = reinterpret_cast<void*>(number);
-      if (number != ~0ull || !PyErr_Occurred()) return true;
+      if (number != ~size_t{0} || !PyErr_Occurred()) return true;
     }
     return take_slow(object, what);
   }
@@ -146,6 +169,11 @@ bool to_struct(PyObject* object, int type, const char* what, T* value) {
 }
 
 /// A grid or block: a dim3, an int, or up to three ints.
-bool to_dim3(PyObject* object, const char* what, dim3* value);
+bool to_dim3_slow(PyObject* object, const char* what, dim3* value);
+inline bool to_dim3(PyObject* object, const char* what, dim3* value) {
+  if (!Py_IS_TYPE(object, struct_types[kStruct_dim3])) return to_dim3_slow(object, what, value);
+  *value = *reinterpret_cast<dim3*>(struct_data(object));
+  return true;
+}
 
 }  // namespace infinirt::python

@@ -5,7 +5,8 @@
 //   costs more than the call. On the CPU device they never wait; a vendor's library may when its queue is full, so there the
 //   lock is released while host functions are pending. Device types whose calls run foreign code always release.
 //   INFINIRT_PYTHON_RELEASE_GIL=1: every call releases. For programs in which other libraries enqueue Python functions.
-// - A synchronise asks first: if there is nothing to wait for, the lock stays.
+// - A copy in stream order between two places in device memory is quick, any other blocking.
+// - A synchronise on the CPU device asks first: if there is nothing to wait for, the lock stays.
 // - A quick function that has to wait after all (an allocation at the limit of memory) gives the lock away at that moment:
 //   the library calls back (infinirtXSetWaitHooks).
 // In the test modes in which an enqueuing call may run the work itself (INFINIRT_LAUNCH_BLOCKING, a schedule that is not
@@ -36,7 +37,7 @@ inline bool may_keep_gil() {
 /// Whether the thread works on the CPU device.
 inline bool is_cpu() {
   const char* type = nullptr;
-  return api.infinirtXGetDeviceType(&type) == infinirtSuccess && std::strcmp(type, "cpu") == 0;
+  return api.infinirtXGetDeviceType(&type) == infinirtSuccess && *type == 'c' && std::strcmp(type, "cpu") == 0;
 }
 
 class GilReleased {
@@ -63,11 +64,18 @@ auto quick_call(Call call) {
   return blocking_call(call);
 }
 
+/// For copies in stream order.
+template <class Call>
+auto copy_call(infinirtMemcpyKind kind, Call call) {
+  if (kind == infinirtMemcpyDeviceToDevice && may_keep_gil()) return call();
+  return blocking_call(call);
+}
+
 /// `query` says whether there is something to wait for. The wait is made even if not: it may have effects beyond waiting.
 /// An error that the query reports is the answer: asynchronous errors are reported once.
 template <class Query, class Wait>
 infinirtError_t query_first(Query query, Wait wait) {
-  if (!may_keep_gil() || !is_cpu()) return blocking_call(wait);  // elsewhere a question costs as much as the wait
+  if (!is_cpu() || !may_keep_gil()) return blocking_call(wait);  // elsewhere a question costs as much as the wait
   const infinirtError_t state = query();
   if (state == infinirtSuccess) return wait();
   if (state == infinirtErrorNotReady) return blocking_call(wait);

@@ -14,4 +14,20 @@ namespace infinirt::python {
 /// `*keeper` receives an object (a new reference, maybe null) that owns the memory behind the array.
 bool to_kernel_params(PyObject* object, const char* what, void*** params, PyObject** keeper);
 
+/// The same for the time of one call: the arguments of most kernels fit into it and need no object.
+class KernelParams {
+ public:
+  bool take(PyObject* object, const char* what) { return object == Py_None || take_some(object, what); }
+  void** get() const { return params_; }
+
+ private:
+  bool take_some(PyObject* object, const char* what);
+
+  static constexpr size_t kRoom = 512;
+
+  void** params_ = nullptr;
+  Ref keeper_;
+  alignas(16) char room_[kRoom];
+};
+
 }  // namespace infinirt::python

@@ -14,6 +14,16 @@ using LaunchFunction = infinirtError_t (*)(const void*, dim3, dim3, void**, size
 
 // A kernel is named by its address; a kernel handle is one too.
 bool to_kernel(PyObject* object, void** kernel) {
+  if (Py_IS_TYPE(object, handle_types[kHandle_infinirtKernel_t])) {
+    *kernel = reinterpret_cast<void*>(*reinterpret_cast<HandleObject*>(object)->place);
+    return true;
+  }
+  unsigned long long number = 0;
+  if (PyLong_CheckExact(object)) {
+    if (!to_u64(object, "func", &number)) return false;
+    *kernel = reinterpret_cast<void*>(number);
+    return true;
+  }
   std::uintptr_t address = 0;
   bool is_python = false;
   if (!to_function(object, "func", &address, &is_python)) return false;
@@ -39,11 +49,9 @@ PyObject* launch(const Signature& signature, LaunchFunction function, PyObject* 
       (args[5] != nullptr && !to_handle(args[5], kHandle_infinirtStream_t, "stream", &stream))) {
     return nullptr;
   }
-  void** params = nullptr;
-  PyObject* made = nullptr;
-  if (!to_kernel_params(args[3], "args", &params, &made)) return nullptr;
-  Ref keeper(made);
-  return status(quick_call([&] { return function(kernel, grid, block, params, shared, stream); }));
+  KernelParams params;
+  if (!params.take(args[3], "args")) return nullptr;
+  return status(quick_call([&] { return function(kernel, grid, block, params.get(), shared, stream); }));
 }
 
 // The value of an option travels inside the pointer, except for text and structs, whose address is meant.
@@ -118,11 +126,9 @@ PyObject* py_infinirtLaunchKernelExC(PyObject*, PyObject* const* args, Py_ssize_
   if (!to_struct_pointer(args[0], kStruct_infinirtLaunchConfig_t, "config", &config) || !to_kernel(args[1], &kernel)) {
     return nullptr;
   }
-  void** params = nullptr;
-  PyObject* made = nullptr;
-  if (!to_kernel_params(args[2], "args", &params, &made)) return nullptr;
-  Ref keeper(made);
-  return status(quick_call([&] { return api.infinirtLaunchKernelExC(config, kernel, params); }));
+  KernelParams params;
+  if (!params.take(args[2], "args")) return nullptr;
+  return status(quick_call([&] { return api.infinirtLaunchKernelExC(config, kernel, params.get()); }));
 }
 
 PyObject* py_infinirtLibraryLoadData(PyObject*, PyObject* const* args, Py_ssize_t given, PyObject* keyword_names) {

@@ -3,6 +3,9 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#if PY_VERSION_HEX < 0x030b0000
+#include <longintrepr.h>
+#endif
 
 // One thread at a time per object; without effect where the interpreter lock does that.
 #if PY_VERSION_HEX >= 0x030d0000

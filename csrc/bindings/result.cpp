@@ -4,6 +4,7 @@ namespace infinirt::python {
 
 PyObject* success_tuple = nullptr;
 PyObject* not_ready_tuple = nullptr;
+PyObject* number_tuples[kReadyNumbers] = {};
 
 PyObject* failure(infinirtError_t error, int outputs) {
   PyObject* tuple = PyTuple_New(1 + outputs);
@@ -21,6 +22,9 @@ PyObject* failure(infinirtError_t error, int outputs) {
 bool make_result_tuples() {
   if (success_tuple == nullptr) success_tuple = failure(infinirtSuccess, 0);
   if (not_ready_tuple == nullptr) not_ready_tuple = failure(infinirtErrorNotReady, 0);
+  for (long i = 0; i < kReadyNumbers; ++i) {
+    if (number_tuples[i] == nullptr && (number_tuples[i] = success(PyLong_FromLong(i))) == nullptr) return false;
+  }
   return success_tuple != nullptr && not_ready_tuple != nullptr;
 }
 

@@ -9,6 +9,10 @@ namespace infinirt::python {
 extern PyObject* success_tuple;
 extern PyObject* not_ready_tuple;
 
+/// (success, n) for small n: device numbers, counts, flags.
+inline constexpr long kReadyNumbers = 16;
+extern PyObject* number_tuples[kReadyNumbers];
+
 bool make_result_tuples();
 
 PyObject* failure(infinirtError_t error, int outputs);
@@ -32,6 +36,12 @@ PyObject* success(Output... outputs) {
   Py_ssize_t index = 0;
   (PyTuple_SET_ITEM(tuple, ++index, outputs), ...);
   return tuple;
+}
+
+/// The same for a single number.
+inline PyObject* success_number(long value) {
+  if (value >= 0 && value < kReadyNumbers) return new_reference(number_tuples[value]);
+  return success(PyLong_FromLong(value));
 }
 
 inline PyObject* from_pointer(const void* value) {

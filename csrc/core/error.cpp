@@ -49,10 +49,8 @@ infinirtError_t finish_error(const char* function, infinirtError_t error) {
   return error == infinirtSuccess ? error : finish(thread_state(), function, error);
 }
 
-infinirtError_t barred() {
-  return thread_state().call_barrier
-             ? fail(infinirtErrorNotPermitted, "called from a host function, which may not call the API")
-             : infinirtSuccess;
+infinirtError_t refuse_barred() {
+  return fail(infinirtErrorNotPermitted, "called from a host function, which may not call the API");
 }
 
 bool is_sticky(infinirtError_t error) {

@@ -18,7 +18,8 @@ namespace infinirt {
 infinirtError_t finish_error(const char* function, infinirtError_t error);
 
 // NotPermitted, with a message, while a host function runs on this thread.
-infinirtError_t barred();
+[[gnu::cold]] infinirtError_t refuse_barred();
+inline infinirtError_t barred() { return thread_state().call_barrier ? refuse_barred() : infinirtSuccess; }
 
 // Generated from the specification.
 const char* error_name(infinirtError_t error);

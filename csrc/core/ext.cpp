@@ -23,6 +23,8 @@ std::string known_types() {
 infinirtError_t set_device_type(const char* type) {
   if (auto error = barred()) return error;
   if (!type) return fail(infinirtErrorInvalidValue, "type is null; a device type's name was expected");
+  const Backend* current = thread_state().backend;
+  if (current && current->name == type) return infinirtSuccess;
   Backend* backend = find_backend(type);
   if (!backend)
     return fail(infinirtErrorInvalidDevice, "type '%s' does not exist; known types: %s", type, known_types().c_str());
@@ -262,7 +264,11 @@ int infinirtXCallMayWait(const char* type) {
     }
   }
   if (!backend) return 1;
-  return backend->calls_may_wait && backend->calls_may_wait() ? 1 : 0;
+  if (backend->calls_may_wait && backend->calls_may_wait()) return 1;
+  if (type) return 0;
+  // The vendor's own handles lead to its library from threads of any type.
+  const Backend* native = g_native_backend.load(std::memory_order_relaxed);
+  return native && native != backend && native->calls_may_wait && native->calls_may_wait() ? 1 : 0;
 }
 
 infinirtError_t infinirtXAddLibraryFolder(const char* folder) {

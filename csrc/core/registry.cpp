@@ -16,6 +16,8 @@
 
 namespace infinirt {
 
+constinit RegistryBounds g_registry_bounds;
+
 namespace {
 
 constexpr size_t kChunkEntries = 32;
@@ -47,9 +49,18 @@ struct Index {
   Index* outgrown = nullptr;  // the index before this one; readers may still be in it
 };
 
+size_t relaxed(const std::atomic<size_t>& value) { return value.load(std::memory_order_relaxed); }
+
 constinit std::atomic<Index*> g_index{nullptr};
 constinit Mutex g_mutex;  // held by every change
 constinit Chunk* g_free_chunks = nullptr;
+
+// Before the allocation can be found.
+void widen_bounds(const Allocation& a) {
+  if (a.base < relaxed(g_registry_bounds.begin)) g_registry_bounds.begin.store(a.base, std::memory_order_release);
+  if (a.base + a.size > relaxed(g_registry_bounds.end))
+    g_registry_bounds.end.store(a.base + a.size, std::memory_order_release);
+}
 
 uint64_t pack(const Allocation& a) {
   return static_cast<uint64_t>(a.flags) << 32 | (static_cast<uint64_t>(a.device) & 0xffffff) << 8 |
@@ -172,8 +183,6 @@ struct Place {
   size_t n;         // entries in the chunk
   size_t i;         // the last entry that starts at or below the key, or 0
 };
-
-size_t relaxed(const std::atomic<size_t>& value) { return value.load(std::memory_order_relaxed); }
 
 // False when the registry is empty.
 bool locate(uintptr_t key, Place* place) {
@@ -307,6 +316,10 @@ void erase(const Place& p) {
     Change index_change(*p.index);
     index_remove(*p.index, p.chunk_at);
     give_chunk(p.chunk);
+    if (relaxed(p.index->count) == 0) {
+      g_registry_bounds.begin.store(UINTPTR_MAX, std::memory_order_release);
+      g_registry_bounds.end.store(0, std::memory_order_release);
+    }
     return;
   }
   {
@@ -327,7 +340,10 @@ bool registry_insert(const Allocation& a) {
   if (a.size == 0 || a.base > UINTPTR_MAX - a.size) return false;
   std::lock_guard guard(g_mutex);
   Place p;
-  if (!locate(a.base, &p)) return insert_first(a);
+  if (!locate(a.base, &p)) {
+    widen_bounds(a);
+    return insert_first(a);
+  }
 
   const uintptr_t below = p.chunk->bases[p.i].load(std::memory_order_relaxed);
   const bool has_below = below <= a.base;
@@ -340,6 +356,7 @@ bool registry_insert(const Allocation& a) {
     locate(a.base, &p);
   }
   const size_t position = has_below ? p.i + 1 : 0;
+  widen_bounds(a);
   Change chunk_change(*p.chunk);
   for (size_t i = p.n; i > position; --i) write_entry(*p.chunk, i, read_entry(*p.chunk, i - 1));
   write_entry(*p.chunk, position, a);
@@ -362,16 +379,13 @@ bool registry_remove(const void* base, Allocation* removed) {
 }
 
 bool registry_find(const void* pointer, Allocation* found) {
+  if (!registry_may_hold(pointer)) return false;
   return lookup(reinterpret_cast<uintptr_t>(pointer),
                 [&](const Chunk& chunk, size_t i) { *found = read_entry(chunk, i); });
 }
 
-bool registry_is_empty() {
-  const Index* index = g_index.load(std::memory_order_acquire);
-  return !index || index->count.load(std::memory_order_relaxed) == 0;
-}
-
 const Backend* registry_owner(const void* pointer) {
+  if (!registry_may_hold(pointer)) return nullptr;
   const Backend* owner = nullptr;
   const bool found = lookup(reinterpret_cast<uintptr_t>(pointer), [&](const Chunk& chunk, size_t i) {
     owner = chunk.entries[i].backend.load(std::memory_order_acquire);

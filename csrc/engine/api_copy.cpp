@@ -31,11 +31,10 @@ CopyRequest planar(void* dst, size_t dst_pitch, const void* src, size_t src_pitc
   return request;
 }
 
-// The calls without a stream argument. They are routed by their pointers, so the owner's backend is the one to act for.
+// The calls without a stream argument. They are routed by their pointers: the thread's backend is the one to act for.
 infinirtError_t copy_now(CopyRequest& request) {
   ThreadState& ts = thread_state();
   find_copy_operands(request);
-  const BackendScope scope(ts, request.dst.backend ? request.dst.backend : request.src.backend);
   if (auto error = check_current_device(ts)) return error;
   if (auto error = check_copy(current_engine(ts), request)) return error;
   return run_copy(*implicit_stream(ts), request, CopyCall::Synchronous);
@@ -100,7 +99,6 @@ infinirtError_t check_ordinals(Engine& engine, int dst_device, int src_device) {
 infinirtError_t copy_between_devices(CopyRequest& request, int dst_device, int src_device) {
   ThreadState& ts = thread_state();
   find_copy_operands(request);
-  const BackendScope scope(ts, request.dst.backend ? request.dst.backend : request.src.backend);
   Engine& engine = current_engine(ts);
   if (auto error = check_current_device(ts)) return error;
   if (auto error = check_ordinals(engine, dst_device, src_device)) return error;

@@ -60,7 +60,6 @@ infinirtError_t find_stream(const GraphExec& exec, infinirtStream_t handle, Stre
 
 // Everything is in place from instantiation on, so uploading only takes its place in the stream's order.
 infinirtError_t upload(const GraphExec& exec, infinirtStream_t handle) {
-  const BackendScope scope(thread_state(), &exec.engine->backend);
   Stream* stream;
   infinirtError_t error = find_stream(exec, handle, &stream);
   if (error) return error;
@@ -143,7 +142,6 @@ infinirtError_t GraphUpload(infinirtGraphExec_t graphExec, infinirtStream_t stre
 
 infinirtError_t GraphLaunch(infinirtGraphExec_t graphExec, infinirtStream_t stream) {
   EXEC_OR_RETURN(exec, graphExec);
-  const BackendScope scope(thread_state(), &exec.engine->backend);
   Stream* s;
   if (auto error = find_stream(exec, stream, &s)) return error;
   infinirtError_t error = infinirtSuccess;

@@ -194,7 +194,6 @@ infinirtError_t MemAdvise_v2(const void* devPtr, size_t count, enum infinirtMemo
   ThreadState& ts = thread_state();
   Operand found;
   if (auto error = managed_range(devPtr, count, &found)) return error;
-  const BackendScope scope(ts, found.backend);
   if (auto error = check_current_device(ts)) return error;
   if (auto error = check_capture_unsafe(ts)) return error;
   const int kind = raw_value(advice);

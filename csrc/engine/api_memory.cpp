@@ -115,7 +115,6 @@ infinirtError_t free_checked(ThreadState& ts, void* pointer, const char* argumen
 
 infinirtError_t free_any(void* pointer, const char* argument, bool host) {
   ThreadState& ts = thread_state();
-  const BackendScope scope(ts, registry_owner(pointer));
   if (auto error = check_current_device(ts)) return error;
   if (auto error = check_capture_unsafe(ts)) return error;
   return pointer ? free_checked(ts, pointer, argument, host) : infinirtSuccess;
@@ -217,7 +216,6 @@ infinirtError_t HostRegister(void* ptr, size_t size, unsigned int flags) {
 infinirtError_t HostUnregister(void* ptr) {
   ThreadState& ts = thread_state();
   if (!ptr) return fail(infinirtErrorInvalidValue, "ptr is null; it must be an address given to infinirtHostRegister");
-  const BackendScope scope(ts, registry_owner(ptr));
   if (auto error = check_current_device(ts)) return error;
   if (auto error = check_capture_unsafe(ts)) return error;
   Allocation a;

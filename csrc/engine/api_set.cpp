@@ -53,7 +53,6 @@ infinirtError_t fill_later(Stream& stream, const FillWork& fill) {
 infinirtError_t set_now(FillWork work) {
   ThreadState& ts = thread_state();
   const Operand target = find_operand(work.dst);
-  const BackendScope scope(ts, target.backend);
   if (auto error = check_current_device(ts)) return error;
   if (auto error = check_fill(current_engine(ts), target, work)) return error;
   Stream& stream = *implicit_stream(ts);

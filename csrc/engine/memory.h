@@ -49,22 +49,6 @@ infinirtError_t check_operand(const Engine& engine, const Operand& operand, cons
 // infinirtErrorInvalidValue for an unknown address where memory of a device is needed.
 infinirtError_t unknown_memory(const Engine& engine, const void* pointer, const char* argument, const char* advice);
 
-// Functions that are routed by a pointer run for the backend that owns it, which need not be the thread's own: for its
-// time the scope makes that backend the thread's.
-class BackendScope {
- public:
-  BackendScope(ThreadState& ts, const Backend* owner) : ts_(ts), saved_(ts.backend) {
-    if (owner && owner->engine) ts.backend = owner;
-  }
-  ~BackendScope() { ts_.backend = saved_; }
-  BackendScope(const BackendScope&) = delete;
-  BackendScope& operator=(const BackendScope&) = delete;
-
- private:
-  ThreadState& ts_;
-  const Backend* saved_;
-};
-
 // That the thread has a current device and the device works: first in every call that uses it.
 inline infinirtError_t check_current_device(ThreadState& ts) {
   Engine& engine = current_engine(ts);

@@ -156,14 +156,7 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_LATER})
 
 
-def current_device() -> Device:
-    """The calling thread's current device; the same as `Device()`.
-
-    >>> import infinirt
-    >>> infinirt.current_device() is infinirt.Device()
-    True
-    """
-    return _core.current_device()
+current_device = _core.current_device
 
 
 def synchronize(device: Device | str | int | None = None) -> None:

@@ -8,13 +8,13 @@ from .buffer import Buffer
 from .device import Device
 from .errors import InfiniRTError
 from .event import Event, EventOptions
+from .launch import Kernel, LaunchConfig
 from .memory import MemoryResource
 from .stream import Stream
 
 _Self = TypeVar("_Self")
 _AnyStream = Stream | IsStreamType | None
 _AnyDevice = Device | str | int | None
-_Shape = tuple[int, int, int, int, int, int, int, bool, int, int, int]
 _Layout = bytes | tuple[int, ...] | None
 
 class DeviceBase:
@@ -162,6 +162,34 @@ class GraphExecBase:
     def upload(self, stream: _AnyStream, /) -> None: ...
     def close(self) -> None: ...
 
+class KernelBase:
+    @property
+    def handle(self) -> int: ...
+    @handle.setter
+    def handle(self, value: int) -> None: ...
+    # See KernelArguments in csrc/bindings/objects/kernel_args.h: types, sizes, or None where neither is known.
+    @property
+    def _layout(self) -> _Layout: ...
+    @_layout.setter
+    def _layout(self, value: _Layout) -> None: ...
+
+class ShapeBase:
+    def _set_shape(
+        self,
+        grid_x: int,
+        grid_y: int,
+        grid_z: int,
+        block_x: int,
+        block_y: int,
+        block_z: int,
+        shared_bytes: int,
+        is_cooperative: bool,
+        cluster_x: int,
+        cluster_y: int,
+        cluster_z: int,
+        /,
+    ) -> None: ...
+
 def register_class(
     name: Literal["Device", "Stream", "Event", "Buffer", "MemoryPool", "CachingPool"], type: type, /
 ) -> None: ...
@@ -234,9 +262,7 @@ def import_host_memory(source: object, /) -> Buffer: ...
 
 # kernels
 def register_kernel(address: int, name: str, codes: _Layout, /) -> None: ...
-def launch_kernel(
-    stream: _AnyStream, address: int, shape: _Shape, layout: _Layout, args: tuple[object, ...], /
-) -> None: ...
+def launch(stream: _AnyStream, config: LaunchConfig, kernel: Kernel, *args: object) -> None: ...
 def compile(
     source: str,
     name: str | None,
@@ -284,9 +310,8 @@ def graph_add_host(
 def graph_add_kernel(
     graph: int,
     after: Sequence[int],
-    address: int,
-    shape: _Shape,
-    layout: _Layout,
+    config: LaunchConfig,
+    kernel: Kernel,
     args: tuple[object, ...],
     /,
 ) -> int: ...

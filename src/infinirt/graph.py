@@ -191,9 +191,7 @@ class Graph(_core.GraphBase):
         """Launches a kernel; arguments as for `launch()`."""
         expect(config, LaunchConfig, "config")
         expect(kernel, Kernel, "kernel")
-        node = _core.graph_add_kernel(
-            self.handle, self._after(dependencies), kernel.handle, config._shape(), kernel._layout, args
-        )
+        node = _core.graph_add_kernel(self.handle, self._after(dependencies), config, kernel, args)
         self._keep(kernel)
         return GraphNode(self, node)
 

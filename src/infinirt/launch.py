@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from . import _core
-from ._arguments import expect, integer
+from ._arguments import integer
 from ._options import Options
 
 TYPE_CHECKING = False  # as type checkers know it; importing `typing` would cost more than this package
@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ._kernel_facts import KernelAttributes, KernelOccupancy
-    from ._protocols import IsStreamType
     from .device import Device
-    from .stream import Stream
 
     Dimensions = int | tuple[int, ...]
 
@@ -69,7 +67,7 @@ def _three(given: Dimensions, what: str) -> tuple[int, int, int]:
     return x, y, z
 
 
-class LaunchConfig(Options):
+class LaunchConfig(Options, _core.ShapeBase):
     """How many blocks a kernel runs in, and how they are shaped.
 
     `cluster`: blocks per cluster, on devices that have clusters; `grid` then counts clusters. `shmem_size`: bytes of dynamic
@@ -80,7 +78,7 @@ class LaunchConfig(Options):
     (4, 2, 1)
     """
 
-    __slots__ = ("_packed", "block", "cluster", "grid", "is_cooperative", "shmem_size")
+    __slots__ = ("block", "cluster", "grid", "is_cooperative", "shmem_size")
     grid: tuple[int, int, int]
     cluster: tuple[int, int, int] | None
     block: tuple[int, int, int]
@@ -102,18 +100,15 @@ class LaunchConfig(Options):
             shmem_size=0 if shmem_size is None else integer(shmem_size, "shmem_size", most=(1 << 31) - 1),
             is_cooperative=is_cooperative,
         )
-        per_cluster = self.cluster or (1, 1, 1)
-        blocks = tuple(count * size for count, size in zip(self.grid, per_cluster, strict=True))
-        self._set(
-            _packed=(*blocks, *self.block, self.shmem_size, is_cooperative, *(self.cluster or (0, 0, 0)))
-        )
+        self._set_shape(*self._shape())
 
     def _shape(self) -> tuple[int, int, int, int, int, int, int, bool, int, int, int]:
-        packed: tuple[int, int, int, int, int, int, int, bool, int, int, int] = self._packed  # type: ignore[attr-defined]
-        return packed
+        per_cluster = self.cluster or (1, 1, 1)
+        x, y, z = (count * size for count, size in zip(self.grid, per_cluster, strict=True))
+        return (x, y, z, *self.block, self.shmem_size, self.is_cooperative, *(self.cluster or (0, 0, 0)))
 
 
-class Kernel:
+class Kernel(_core.KernelBase):
     """A function that a device runs in many blocks at once.
 
     On a GPU it comes from `ObjectCode.get_kernel()`. On the CPU it is a C function, `infinirtError_t kernel(const
@@ -121,9 +116,7 @@ class Kernel:
     will do: a shared library, Numba's `cfunc`, ctypes.
     """
 
-    __slots__ = ("_device_type", "_keep", "_layout", "_parameters", "handle", "name")
-    # See KernelArguments in csrc/bindings/objects/kernel_args.h: types, sizes, or None where neither is known.
-    _layout: bytes | tuple[int, ...] | None
+    __slots__ = ("_device_type", "_keep", "_parameters", "name")
 
     def __init__(self, handle: int, param_types: Iterable[object], name: str, keep: object = None) -> None:
         self.handle = handle
@@ -206,16 +199,4 @@ class Kernel:
         return f"<Kernel {self.name}({sizes})>"
 
 
-def launch(stream: Stream | IsStreamType | None, config: LaunchConfig, kernel: Kernel, *args: object) -> None:
-    """Runs a kernel in stream order.
-
-    Pointers are given as Buffers, which then live until the kernel is done, as addresses, or as objects with `data_ptr()` or
-    `__cuda_array_interface__`. NumPy's and ctypes' scalars and structures are passed as they are. A plain int, float, complex or
-    bool is converted to the type, or else to the size, of the parameter: `2` is no float, write `2.0`.
-    """
-    try:
-        _core.launch_kernel(stream, kernel.handle, config._shape(), kernel._layout, args)
-    except AttributeError:  # looked into only then: a launch is too short for checks that nearly always pass
-        expect(config, LaunchConfig, "config")
-        expect(kernel, Kernel, "kernel")
-        raise
+launch = _core.launch

@@ -75,6 +75,21 @@ TEST(a_range_covers_its_first_to_its_last_byte) {
   CHECK(!registry_find(at(UINTPTR_MAX), &found));
 }
 
+TEST(bounds_hold_everything_and_start_anew_when_empty) {
+  const Cleanup cleanup;
+  CHECK(!registry_may_hold(at(0x8000)));
+  CHECK(registry_insert(range(0x8000, 0x100)));
+  CHECK(registry_may_hold(at(0x8000)) && registry_may_hold(at(0x80ff)));
+  CHECK(!registry_may_hold(at(0x7fff)) && !registry_may_hold(at(0x8100)));
+  CHECK(registry_insert(range(0x2000, 0x10)));
+  CHECK(registry_insert(range(0xa000, 0x10)));
+  CHECK(registry_may_hold(at(0x2000)) && registry_may_hold(at(0xa00f)) && !registry_may_hold(at(0xa010)));
+  for (uintptr_t base : {0x2000, 0x8000, 0xa000}) CHECK(registry_remove(at(base), nullptr));
+  CHECK(!registry_may_hold(at(0x8000)));
+  CHECK(registry_insert(range(0x9000, 0x10)));
+  CHECK(registry_may_hold(at(0x9000)) && !registry_may_hold(at(0x8000)));
+}
+
 TEST(every_field_comes_back) {
   Cleanup cleanup;
   int owner = 0;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -220,6 +221,63 @@ def test_many_waits_reuse_their_words() -> None:
         ok(rt.infinirtStreamWaitEvent(pair.gpu_stream, event, 0))
     ok(rt.infinirtStreamSynchronize(pair.gpu_stream))
     pair.close()
+
+
+def test_waits_for_a_gpu_do_not_wait_for_each_other() -> None:
+    """The second wait is over while the first one is not, and what was used for one is used again for the next."""
+    gate, order, pair = threading.Event(), [], Pair(64)
+    with using("cpu"):
+        closed, streams = (
+            ok(rt.infinirtEventCreateWithFlags(2)),
+            [ok(rt.infinirtStreamCreate()) for _ in range(2)],
+        )
+    with using("nvidia"):
+        late, early = (ok(rt.infinirtEventCreateWithFlags(2)) for _ in range(2))
+        other = ok(rt.infinirtStreamCreateWithFlags(1))
+    for turn in range(20):
+        gate.clear()
+        ok(rt.infinirtLaunchHostFunc(pair.cpu_stream, lambda _: gate.wait(60), None))
+        ok(rt.infinirtEventRecord(closed, pair.cpu_stream))
+        ok(rt.infinirtStreamWaitEvent(pair.gpu_stream, closed, 0))
+        ok(rt.infinirtEventRecord(late, pair.gpu_stream))
+        ok(rt.infinirtEventRecord(early, other))
+        for stream, event, name in ((streams[0], late, "late"), (streams[1], early, "early")):
+            ok(rt.infinirtStreamWaitEvent(stream, event, 0))
+            ok(rt.infinirtLaunchHostFunc(stream, lambda name: order.append((turn, name)), name))  # noqa: B023
+        ok(rt.infinirtStreamSynchronize(streams[1]))
+        gate.set()
+        ok(rt.infinirtStreamSynchronize(streams[0]))
+    assert order == [(turn, name) for turn in range(20) for name in ("early", "late")]
+    ok(rt.infinirtStreamDestroy(other))
+    for stream in streams:
+        ok(rt.infinirtStreamDestroy(stream))
+    pair.close()
+
+
+WAITING_COPY = """
+import sys, threading
+sys.path.insert(0, {folder!r})
+from test_cross import Kind, Pair, check_same, ok, rt, using
+gate, pair = threading.Event(), Pair(1 << 16)
+with using("cpu"):
+    event = ok(rt.infinirtEventCreateWithFlags(2))
+pair.set_cpu(bytes(1 << 16))
+ok(rt.infinirtMemsetAsync(pair.gpu, 7, 1 << 16, pair.gpu_stream))
+ok(rt.infinirtLaunchHostFunc(pair.cpu_stream, lambda _: gate.wait(60), None))
+ok(rt.infinirtEventRecord(event, pair.cpu_stream))
+ok(rt.infinirtStreamWaitEvent(pair.gpu_stream, event, 0))
+threading.Timer(0.2, gate.set).start()
+ok(rt.infinirtMemcpyAsync(pair.cpu, pair.gpu, 1 << 16, Kind.infinirtMemcpyDeviceToDevice, pair.gpu_stream))
+ok(rt.infinirtStreamSynchronize(pair.gpu_stream))
+check_same(pair.get("cpu"), bytes([7]) * (1 << 16))
+print("copied")
+"""
+
+
+def test_a_copy_that_waits_lets_other_threads_run() -> None:
+    """Memory of the CPU device is pageable to a GPU, whatever the kind says: the call waits, and must not hold the
+    interpreter's lock meanwhile. In a process of its own: it would wait for ever."""
+    assert run_python(WAITING_COPY.format(folder=str(Path(__file__).parent))) == "copied\n"
 
 
 def test_handles_of_the_other_type_are_refused() -> None:

@@ -271,6 +271,9 @@ for s in (stream, 0, other):
     ok(rt.infinirtStreamWaitEvent(other, event, 0))
     ok(rt.infinirtGraphLaunch(executable, s))
     ok(rt.infinirtMemsetAsync(pointer, 1, 4096, s))
+    ok(rt.infinirtMemset2DAsync(pointer, 64, 1, 32, 16, s))
+    ok(rt.infinirtMemcpyAsync(pointer + 2048, pointer, 2048, 3, s))
+    ok(rt.infinirtMemcpy2DAsync(pointer + 2048, 64, pointer, 64, 32, 16, 3, s))
     for _ in range(500):
         ok(rt.infinirtLaunchHostFunc(s, lambda _: None, None))
     ok(rt.infinirtStreamGetCaptureInfo(s))
@@ -317,6 +320,9 @@ def busy(stream: Any, event: Any, graph: Any, node: Any) -> None:
     repr(params)
     params.poolProps = rt.infinirtMemPoolProps()
     rt.infinirtKernelNodeParams().kernelParams = ((1,), (ctypes.c_int,))
+    rt.infinirtLaunchKernel(1, 1, 1, ((1, ctypes.c_int(2)), (ctypes.c_long, ctypes.c_int)), 0, stream)
+    with pytest.raises(TypeError):
+        rt.infinirtLaunchKernel(1, 1, 1, ((ctypes.c_int(2), 1.5), (ctypes.c_int, ctypes.c_int)), 0, stream)
     for wrong in ("x", object()):
         for function in (rt.infinirtFree, rt.infinirtStreamQuery, rt.infinirtSetDevice):
             with pytest.raises(TypeError):

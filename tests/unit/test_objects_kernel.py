@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import inspect
 import sys
 import time
 import weakref
@@ -112,6 +113,43 @@ def test_every_parameter_type(device: infinirt.Device) -> None:
         infinirt.launch(None, config, kernel, 0)
 
 
+def test_many_arguments(device: infinirt.Device) -> None:
+    """More than a launch has room for without an allocation: numbers, and buffers that it keeps."""
+    received: list[object] = []
+
+    @KERNEL
+    def note_all(_: object, args: ctypes._Pointer[ctypes.c_void_p]) -> int:
+        received.extend(argument(args, index, ctypes.c_int64) for index in range(60))
+        for index in range(60, 80):
+            received.append(argument(args, index, ctypes.POINTER(ctypes.c_int64))[0])  # type: ignore[index]
+        return 0
+
+    kernel = infinirt.Kernel.from_address(
+        address(note_all), ["int64"] * 60 + ["pointer"] * 20, owner=note_all
+    )
+    stream = device.create_stream()
+    buffers = [device.allocate(8, stream=stream) for _ in range(20)]
+    for number, buffer in enumerate(buffers):
+        buffer.fill(np.int64(1000 + number), stream=stream)
+    infinirt.launch(stream, infinirt.LaunchConfig(grid=1), kernel, *range(-30, 30), *buffers)
+    stream.sync()
+    assert received == [*range(-30, 30), *range(1000, 1020)]
+
+
+def test_parameters_of_a_launch(device: infinirt.Device, saxpy: infinirt.Kernel) -> None:
+    config = infinirt.LaunchConfig(grid=1)
+    stream = device.create_stream()
+    with pytest.raises(TypeError, match="4 arguments, 0 were"):
+        infinirt.launch(kernel=saxpy, config=config, stream=stream)
+    with pytest.raises(TypeError, match="needs a stream, a config and a kernel"):
+        infinirt.launch(stream, kernel=saxpy)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="twice"):
+        infinirt.launch(stream, config, saxpy, 1, stream=stream)  # type: ignore[misc]
+    with pytest.raises(TypeError, match="no parameter 'grid'"):
+        infinirt.launch(stream, config, saxpy, grid=1)  # type: ignore[call-arg]
+    assert list(inspect.signature(infinirt.launch).parameters) == ["stream", "config", "kernel", "args"]
+
+
 def test_wrong_launches(device: infinirt.Device, saxpy: infinirt.Kernel) -> None:
     config = infinirt.LaunchConfig(grid=1)
     with pytest.raises(TypeError, match="data_ptr"):
@@ -119,6 +157,9 @@ def test_wrong_launches(device: infinirt.Device, saxpy: infinirt.Kernel) -> None
     for grid in (0, (1, -1), (), (1, 1, 1, 1)):
         with pytest.raises(ValueError, match="grid"):
             infinirt.LaunchConfig(grid=grid)
+    for huge in ({"grid": 1 << 32}, {"grid": 1, "block": (1, 1 << 40)}, {"grid": 1 << 31, "cluster": 2}):
+        with pytest.raises(ValueError, match="larger than 4294967295"):
+            infinirt.LaunchConfig(**huge)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="complex"):
         infinirt.Kernel.from_address(1, ["complex"])
     with pytest.raises(infinirt.InvalidValueError):

@@ -7,6 +7,7 @@
 #include "backends/nvidia/staging.h"
 #include "core/backend.h"
 #include "core/registry.h"
+#include "core/wait_hooks.h"
 
 namespace infinirt::nvidia {
 
@@ -35,11 +36,11 @@ struct Operands {
   void* dst;
   const void* src;
   enum infinirtMemcpyKind kind;
+  bool foreign = false;  // one side is memory of another device type, pageable as far as the real library can tell
 
-  // Cheap while no other device type has memory.
   infinirtError_t resolve() {
-    if (registry_is_empty()) return infinirtSuccess;
-    bool foreign = false;
+    if (!registry_may_hold(dst) && !registry_may_hold(src)) [[likely]]
+      return infinirtSuccess;
     const void* target = dst;
     if (auto error = translate(target, "dst", &foreign)) return error;
     if (auto error = translate(src, "src", &foreign)) return error;
@@ -51,6 +52,13 @@ struct Operands {
 
 infinirtStream_t implicit_stream() {
   return thread_state().implicit_stream ? infinirtStreamPerThread : infinirtStreamLegacy;
+}
+
+// Whoever said that both sides are device memory does not expect the call to wait, and may hold a lock.
+template <class Copy>
+infinirtError_t waiting(Copy copy) {
+  const RareWaitScope scope;
+  return copy();
 }
 
 bool is_staged(const Operands& o, size_t count, infinirtStream_t stream, infinirtError_t* error) {
@@ -81,8 +89,12 @@ infinirtError_t MemcpyAsync(void* dst, const void* src, size_t count, enum infin
   note_call(FunctionId::MemcpyAsync, stream, nullptr);
   Operands o{dst, src, kind};
   if (auto error = o.resolve()) return error;
-  infinirtError_t error = infinirtSuccess;
-  if (!is_staged(o, count, stream, &error)) error = real.MemcpyAsync(o.dst, o.src, count, o.kind, stream);
+  const auto copy = [&] {
+    infinirtError_t error = infinirtSuccess;
+    if (!is_staged(o, count, stream, &error)) error = real.MemcpyAsync(o.dst, o.src, count, o.kind, stream);
+    return error;
+  };
+  const infinirtError_t error = o.foreign ? waiting(copy) : copy();
   if (error == infinirtSuccess) [[likely]]
     return error;
   return failed(FunctionId::MemcpyAsync, error, stream, "dst %p, src %p, count %zu, kind %d, stream %p", dst, src,
@@ -109,7 +121,8 @@ infinirtError_t Memcpy2DAsync(void* dst, size_t dpitch, const void* src, size_t 
   note_call(FunctionId::Memcpy2DAsync, stream, nullptr);
   Operands o{dst, src, kind};
   if (auto error = o.resolve()) return error;
-  const infinirtError_t error = real.Memcpy2DAsync(o.dst, dpitch, o.src, spitch, width, height, o.kind, stream);
+  const auto copy = [&] { return real.Memcpy2DAsync(o.dst, dpitch, o.src, spitch, width, height, o.kind, stream); };
+  const infinirtError_t error = o.foreign ? waiting(copy) : copy();
   if (error == infinirtSuccess) [[likely]]
     return error;
   return failed(FunctionId::Memcpy2DAsync, error, stream,

@@ -139,27 +139,76 @@ infinirtError_t StreamWaitEvent(infinirtStream_t stream, infinirtEvent_t event, 
 }
 
 // ---- a stream of the CPU waits for a GPU
-// A later record of the event must not move what is waited for: an event of our own keeps it.
+// A later record of the event must not move what is waited for: an event of our own keeps it, recorded on a stream of our own
+// that waits for the user's event. The two are used again once they have been waited for, and not before: on one stream for
+// all, a wait would also be one for the waits in front of it, and could never end.
+
+namespace {
+
+struct Snapshot {
+  infinirtStream_t stream = nullptr;
+  infinirtEvent_t event = nullptr;
+  bool is_over = false;
+};
+
+struct IdleSnapshots {
+  Mutex mutex;
+  std::vector<Snapshot*> list;
+};
+IdleSnapshots& idle_snapshots() {
+  static auto* instance = new IdleSnapshots;
+  return *instance;
+}
+
+void destroy(Snapshot* snapshot) {
+  if (snapshot->stream) real.StreamDestroy(snapshot->stream);  // its work goes on
+  if (snapshot->event) real.EventDestroy(snapshot->event);
+  delete snapshot;
+}
+
+infinirtError_t take_snapshot(Snapshot** out) {
+  {
+    auto& idle = idle_snapshots();
+    std::lock_guard guard(idle.mutex);
+    if (!idle.list.empty()) {
+      *out = idle.list.back();
+      idle.list.pop_back();
+      (*out)->is_over = false;
+      return infinirtSuccess;
+    }
+  }
+  *out = new Snapshot;
+  if (auto error = real.StreamCreateWithFlags(&(*out)->stream, infinirtStreamNonBlocking)) return error;
+  return real.EventCreateWithFlags(&(*out)->event, infinirtEventDisableTiming);
+}
+
+}  // namespace
 
 infinirtError_t snapshot_event(infinirtEvent_t event, void** snapshot) {
   if (is_dead(event)) return refuse_dead(event, "event");
-  infinirtStream_t stream = nullptr;
-  infinirtEvent_t own = nullptr;
-  infinirtError_t error = real.StreamCreateWithFlags(&stream, infinirtStreamNonBlocking);
-  if (!error) error = real.EventCreateWithFlags(&own, infinirtEventDisableTiming);
-  if (!error) error = real.StreamWaitEvent(stream, event, 0);
-  if (!error) error = real.EventRecord(own, stream);
-  if (stream) real.StreamDestroy(stream);  // its work goes on
+  Snapshot* taken = nullptr;
+  infinirtError_t error = take_snapshot(&taken);
+  if (!error) error = real.StreamWaitEvent(taken->stream, event, 0);
+  if (!error) error = real.EventRecord(taken->event, taken->stream);
   if (error) {
-    if (own) real.EventDestroy(own);
+    destroy(taken);
     return failed(FunctionId::StreamWaitEvent, error, nullptr, "event %p", shown(event));
   }
-  *snapshot = own;
+  *snapshot = taken;
   return infinirtSuccess;
 }
 
-void wait_for_snapshot(void* snapshot) { real.EventSynchronize(static_cast<infinirtEvent_t>(snapshot)); }
+void wait_for_snapshot(void* snapshot) {
+  auto* waited = static_cast<Snapshot*>(snapshot);
+  waited->is_over = real.EventSynchronize(waited->event) == infinirtSuccess;
+}
 
-void drop_snapshot(void* snapshot) { real.EventDestroy(static_cast<infinirtEvent_t>(snapshot)); }
+void drop_snapshot(void* snapshot) {
+  auto* dropped = static_cast<Snapshot*>(snapshot);
+  if (!dropped->is_over) return destroy(dropped);
+  auto& idle = idle_snapshots();
+  std::lock_guard guard(idle.mutex);
+  idle.list.push_back(dropped);
+}
 
 }  // namespace infinirt::nvidia

@@ -294,12 +294,14 @@ bool check_open(const BufferObject* buffer) {
   return false;
 }
 
-infinirtError_t note_use(BufferObject* given, StreamObject* stream) {
-  BufferObject* buffer = whole(given);
+infinirtError_t note_use(BufferObject* buffer, StreamObject* stream) {
   CaptureState capture;
-  const infinirtError_t looked =
-      on_stream(stream, [&](infinirtStream_t s) { return capture = capture_state(s), infinirtSuccess; });
-  if (looked != infinirtSuccess) return looked;
+  if (const infinirtError_t error = look_at_capture(stream, &capture)) return error;
+  return note_use(buffer, stream, capture);
+}
+
+infinirtError_t note_use(BufferObject* given, StreamObject* stream, const CaptureState& capture) {
+  BufferObject* buffer = whole(given);
   if (capture.active && buffer->capture != capture.id) {
     buffer->in_graphs.store(true, std::memory_order_relaxed);
     return graph_keeps(capture.graph, Py_NewRef(reinterpret_cast<PyObject*>(buffer)), drop_object);

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "bindings/objects/stream.h"
+#include "bindings/objects/capture.h"
 
 namespace infinirt::objects {
 
@@ -50,6 +50,8 @@ bool add_stream(BufferObject* buffer, StreamObject* stream);
 
 /// Work on `stream` uses the buffer: it is freed after that work, or kept alive by the graph that records it.
 infinirtError_t note_use(BufferObject* buffer, StreamObject* stream);
+/// The same for one of several buffers, when the stream has been looked at.
+infinirtError_t note_use(BufferObject* buffer, StreamObject* stream, const CaptureState& capture);
 
 /// The stream that work on the buffer goes to when none is named: the buffer's own, else its device's default stream. A new
 /// reference, or null with an exception.

@@ -23,4 +23,9 @@ inline CaptureState capture_state(infinirtStream_t stream) {
   return state;
 }
 
+/// The same for a Stream. An error is that of making its device current.
+inline infinirtError_t look_at_capture(const StreamObject* stream, CaptureState* capture) {
+  return on_stream(stream, [&](infinirtStream_t s) { return *capture = capture_state(s), infinirtSuccess; });
+}
+
 }  // namespace infinirt::objects

@@ -46,10 +46,8 @@ class Side {
   }
 
   // After the work is enqueued: whatever it still needs must outlive it.
-  infinirtError_t keep(StreamObject* stream) {
-    if (buffer_) return note_use(buffer_, stream);
-    CaptureState capture;
-    on_stream(stream, [&](infinirtStream_t s) { return capture = capture_state(s), infinirtSuccess; });
+  infinirtError_t keep(StreamObject* stream, const CaptureState& capture) {
+    if (buffer_) return note_use(buffer_, stream, capture);
     if (capture.active) return graph_keeps(capture.graph, std::exchange(view_, nullptr), drop_buffer_view);
     infinirtPointerAttributes attributes{};
     const bool pageable = rt.PointerGetAttributes(&attributes, pointer) == infinirtSuccess &&
@@ -58,6 +56,11 @@ class Side {
     return on_stream(stream, [&](infinirtStream_t s) {
       return infinirtXLaunchHostFunc(s, run_nothing, std::exchange(view_, nullptr), drop_buffer_view);
     });
+  }
+
+  // Memory that was allocated in stream order on devices of that type: no host memory that may be pageable.
+  bool is_pool_memory_of(const char* type) const {
+    return buffer_ != nullptr && buffer_->device->type == type && whole(buffer_)->from_pool;
   }
 
   char* pointer = nullptr;
@@ -78,13 +81,17 @@ bool copy(PyObject* to, PyObject* from, StreamObject* stream) {
     return false;
   }
   if (source.size == 0) return true;
-  infinirtError_t error = without_gil(true, [&] {
+  const char* type = stream->device ? stream->device->type : nullptr;
+  const bool is_quick = source.is_pool_memory_of(type) && target.is_pool_memory_of(type);
+  infinirtError_t error = without_gil(!is_quick || stream->may_block, [&] {
     return on_stream(stream, [&](infinirtStream_t s) {
       return rt.MemcpyAsync(target.pointer, source.pointer, source.size, infinirtMemcpyDefault, s);
     });
   });
-  if (error == infinirtSuccess) error = source.keep(stream);
-  if (error == infinirtSuccess) error = target.keep(stream);
+  CaptureState capture;
+  if (error == infinirtSuccess) error = look_at_capture(stream, &capture);
+  if (error == infinirtSuccess) error = source.keep(stream, capture);
+  if (error == infinirtSuccess) error = target.keep(stream, capture);
   if (error == infinirtSuccess) return true;
   raise_error(error);
   return false;
@@ -113,7 +120,7 @@ infinirtError_t fill_pattern(BufferObject* buffer, const char* pattern, size_t p
     });
   });
   CaptureState capture;
-  on_stream(stream, [&](infinirtStream_t s) { return capture = capture_state(s), infinirtSuccess; });
+  look_at_capture(stream, &capture);
   if (error == infinirtSuccess && capture.active) error = graph_keeps(capture.graph, piece.release(), drop_object);
   return error;
 }
@@ -210,7 +217,7 @@ PyObject* buffer_fill(PyObject* self, PyObject* const* args, Py_ssize_t count, P
   }
   infinirtError_t error;
   if (all_equal(pattern.data(), pattern.size()) && !is_plain) {
-    error = without_gil(true, [&] {
+    error = without_gil(stream->may_block, [&] {
       return on_stream(stream, [&](infinirtStream_t s) {
         return rt.MemsetAsync(buffer->pointer, static_cast<unsigned char>(pattern[0]), buffer->size, s);
       });

@@ -135,6 +135,7 @@ DeviceObject* device_in(TypeRow& row, int ordinal) {
   made->type = row.name;
   made->ordinal = ordinal;
   made->is_accelerator = row.is_accelerator;
+  made->is_only = row.devices.size() == 1;
   const bool always = calls_run_work();
   made->may_block = {always ? MayBlock::Always : row.is_accelerator ? MayBlock::Ask : MayBlock::Never, row.name};
   DeviceObject* expected = nullptr;
@@ -248,6 +249,7 @@ OnDevice::OnDevice(const DeviceObject* device) {
     if (error_ == infinirtErrorNotPermitted) error_ = infinirtSuccess;
     return;
   }
+  if (previous_type_ == device->type && device->is_only) return;
   if (previous_type_ != device->type && (error_ = infinirtXSetDeviceType(device->type))) return;
   changed_ = device;
   error_ = rt.GetDevice(&previous_ordinal_);
@@ -263,11 +265,13 @@ OnDevice::~OnDevice() {
 DeviceObject* current_device() {
   const char* type = nullptr;
   int ordinal = 0;
-  infinirtError_t error = infinirtXGetDeviceType(&type);
-  if (error == infinirtSuccess) error = rt.GetDevice(&ordinal);
-  if (error != infinirtSuccess) return raise_error(error), nullptr;
+  if (auto error = infinirtXGetDeviceType(&type)) return raise_error(error), nullptr;
   TypeRow* row = row_of(type);
-  return row ? device_in(*row, ordinal) : nullptr;
+  if (row == nullptr) return nullptr;
+  if (row->devices.size() != 1) {
+    if (auto error = rt.GetDevice(&ordinal)) return raise_error(error), nullptr;
+  }
+  return device_in(*row, ordinal);
 }
 
 bool devices_were_used() { return row_count.load() > 0; }

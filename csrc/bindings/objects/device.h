@@ -12,6 +12,7 @@ struct DeviceObject {
   const char* type;        // the library's own string: equal pointers, equal types
   int ordinal;
   bool is_accelerator;  // memory of it is not the host's
+  bool is_only;  // the type has no other device: if the type is current, so is the device
   // Calls enter a driver, or may wait inside: the interpreter's lock is released around each of them.
   MayBlock may_block;
   PyObject* resource;  // what allocate() uses; null until first wanted
@@ -19,7 +20,7 @@ struct DeviceObject {
   PyObject* per_thread;
 };
 
-/// Makes a device current for a scope. Costs two short calls when it is current already.
+/// Makes a device current for a scope. Costs one or two short calls when it is current already.
 class OnDevice {
  public:
   explicit OnDevice(const DeviceObject* device);

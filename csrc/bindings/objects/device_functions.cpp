@@ -88,7 +88,8 @@ PyObject* use_per_thread_default(PyObject*, PyObject* flag) {
 
 PyMethodDef device_functions[] = {
     {"device_types", device_types, METH_NOARGS, nullptr},
-    {"current_device", current, METH_NOARGS, "current_device()\n--\n\nThe calling thread's current device."},
+    {"current_device", current, METH_NOARGS,
+     "current_device()\n--\n\nThe calling thread's current device; the same as `Device()`."},
     {"device_description", device_description, METH_O, nullptr},
     {"pci_bus_id", pci_bus_id, METH_O, nullptr},
     {"set_memory_limit", set_memory_limit, METH_VARARGS, nullptr},

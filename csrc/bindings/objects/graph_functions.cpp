@@ -153,17 +153,21 @@ PyObject* graph_add_host(PyObject*, PyObject* const* args, Py_ssize_t count) {
 }
 
 PyObject* graph_add_kernel(PyObject*, PyObject* args) {
-  void *graph = nullptr, *address = nullptr;
-  PyObject *dependencies = nullptr, *shape_tuple = nullptr, *layout = nullptr, *values = nullptr;
-  if (!PyArg_ParseTuple(args, "O&OO&OOO!", pointer_argument, &graph, &dependencies, pointer_argument, &address,
-                        &shape_tuple, &layout, &PyTuple_Type, &values)) {
+  void* graph = nullptr;
+  PyObject *dependencies = nullptr, *given_config = nullptr, *given_kernel = nullptr, *values = nullptr;
+  if (!PyArg_ParseTuple(args, "O&OOOO!", pointer_argument, &graph, &dependencies, &given_config, &given_kernel,
+                        &PyTuple_Type, &values)) {
     return nullptr;
   }
-  LaunchShape shape{};
+  const LaunchShape* given_shape = shape_from(given_config);
+  const KernelObject* kernel = given_shape ? kernel_from(given_kernel) : nullptr;
+  if (kernel == nullptr) return nullptr;
+  python::Ref layout(layout_of(kernel));
   KernelArguments arguments;
-  if (!read_shape(shape_tuple, &shape) || !arguments.pack(layout, values)) return nullptr;
+  if (!arguments.pack(layout.get(), PySequence_Fast_ITEMS(values), PyTuple_GET_SIZE(values))) return nullptr;
+  const LaunchShape& shape = *given_shape;
   infinirtKernelNodeParams params{};
-  params.func = address;
+  params.func = kernel->address;
   params.gridDim = shape.grid;
   params.blockDim = shape.block;
   params.sharedMemBytes = static_cast<unsigned>(shape.shared_bytes);

@@ -26,18 +26,18 @@ infinirtError_t KernelArguments::keep(infinirtGraph_t graph) {
 }
 
 infinirtError_t KernelArguments::keep(StreamObject* stream) {
-  infinirtError_t error = infinirtSuccess;
+  if (kept_.empty()) return infinirtSuccess;
+  CaptureState capture;
+  infinirtError_t error = look_at_capture(stream, &capture);
   for (PyObject*& object : kept_) {
     if (error != infinirtSuccess) break;
     if (is_buffer(object)) {
-      error = note_use(reinterpret_cast<BufferObject*>(object), stream);
+      error = note_use(reinterpret_cast<BufferObject*>(object), stream, capture);
       continue;
     }
-    error = on_stream(stream, [&](infinirtStream_t s) {
-      const CaptureState capture = capture_state(s);
-      PyObject* kept = std::exchange(object, nullptr);
-      return capture.active ? graph_keeps(capture.graph, kept, drop_object)
-                            : infinirtXLaunchHostFunc(s, run_nothing, kept, drop_object);
+    PyObject* kept = std::exchange(object, nullptr);
+    error = capture.active ? graph_keeps(capture.graph, kept, drop_object) : on_stream(stream, [&](infinirtStream_t s) {
+      return infinirtXLaunchHostFunc(s, run_nothing, kept, drop_object);
     });
   }
   return error;
@@ -56,70 +56,61 @@ infinirtError_t KernelArguments::wait_for_arguments(infinirtStream_t stream) con
   return infinirtSuccess;
 }
 
-bool read_shape(PyObject* tuple, LaunchShape* shape) {
-  unsigned long long shared = 0;
-  int cooperative = 0;
-  if (!PyArg_ParseTuple(tuple, "IIIIIIKpIII", &shape->grid.x, &shape->grid.y, &shape->grid.z, &shape->block.x,
-                        &shape->block.y, &shape->block.z, &shared, &cooperative, &shape->cluster.x, &shape->cluster.y,
-                        &shape->cluster.z)) {
-    return false;
-  }
-  shape->shared_bytes = shared;
-  shape->cooperative = cooperative != 0;
-  return true;
-}
-
-unsigned LaunchShape::attributes(infinirtLaunchAttribute (&list)[2]) const {
-  unsigned count = 0;
-  if (cooperative) {
-    list[count].id = infinirtLaunchAttributeCooperative;
-    list[count++].val.cooperative = 1;
-  }
-  if (cluster.x != 0) {
-    list[count].id = infinirtLaunchAttributeClusterDimension;
-    list[count].val.clusterDim.x = cluster.x;
-    list[count].val.clusterDim.y = cluster.y;
-    list[count++].val.clusterDim.z = cluster.z;
-  }
-  return count;
-}
-
 namespace {
 
-infinirtError_t launch(const void* kernel, const LaunchShape& shape, void** arguments, infinirtStream_t stream) {
+infinirtError_t launch_shaped(const void* kernel, const LaunchShape& shape, void** arguments, infinirtStream_t stream) {
+  if (!shape.cooperative && shape.cluster.x == 0) [[likely]]
+    return rt.LaunchKernel(kernel, shape.grid, shape.block, arguments, shape.shared_bytes, stream);
   infinirtLaunchAttribute attributes[2] = {};
-  const unsigned count = shape.attributes(attributes);
-  if (count == 0) return rt.LaunchKernel(kernel, shape.grid, shape.block, arguments, shape.shared_bytes, stream);
   infinirtLaunchConfig_t config{};
   config.gridDim = shape.grid;
   config.blockDim = shape.block;
   config.dynamicSmemBytes = shape.shared_bytes;
   config.stream = stream;
   config.attrs = attributes;
-  config.numAttrs = count;
+  config.numAttrs = shape.attributes(attributes);
   return rt.LaunchKernelExC(&config, kernel, arguments);
+}
+
+bool run(PyObject* given_stream, PyObject* given_config, PyObject* given_kernel, PyObject* const* values,
+         Py_ssize_t count) {
+  python::Ref reference(stream_from(given_stream, nullptr));
+  if (!reference) return false;
+  const LaunchShape* shape = shape_from(given_config);
+  const KernelObject* kernel = shape ? kernel_from(given_kernel) : nullptr;
+  if (kernel == nullptr) return false;
+  python::Ref layout(layout_of(kernel));
+  KernelArguments arguments;
+  if (!arguments.pack(layout.get(), values, count)) return false;
+  auto* stream = reinterpret_cast<StreamObject*>(reference.get());
+  infinirtError_t error = without_gil(stream->may_block, [&] {
+    OnDevice guard(stream->device);  // kernels run on the current device only
+    if (guard.error()) return guard.error();
+    if (auto failed = arguments.wait_for_arguments(stream->handle)) return failed;
+    return launch_shaped(kernel->address, *shape, arguments.pointers(), stream->handle);
+  });
+  if (error == infinirtSuccess) error = arguments.keep(stream);
+  if (error != infinirtSuccess) raise_error(error);
+  return error == infinirtSuccess;
 }
 
 }  // namespace
 
-PyObject* launch_kernel(PyObject*, PyObject* const* args, Py_ssize_t count) {
+PyObject* launch(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   drain_deferred();
-  if (count != 5) return PyErr_Format(PyExc_TypeError, "launch_kernel() takes 5 arguments (%zd given)", count);
-  python::Ref reference(stream_from(args[0], nullptr));
-  void* address = nullptr;
-  LaunchShape shape{};
-  if (!reference || !read_pointer(args[1], "kernel", &address) || !read_shape(args[2], &shape)) return nullptr;
-  KernelArguments arguments;
-  if (!arguments.pack(args[3], args[4])) return nullptr;
-  auto* stream = reinterpret_cast<StreamObject*>(reference.get());
-  infinirtError_t error = without_gil(true, [&] {
-    OnDevice guard(stream->device);  // kernels run on the current device only
-    if (guard.error()) return guard.error();
-    if (auto failed = arguments.wait_for_arguments(stream->handle)) return failed;
-    return launch(address, shape, arguments.pointers(), stream->handle);
-  });
-  if (error == infinirtSuccess) error = arguments.keep(stream);
-  return none_or_raise(error);
+  static const Signature signature("launch", {"stream", "config", "kernel"}, 3);
+  PyObject* given[3] = {};
+  const Py_ssize_t first = count < 3 ? count : 3;
+  const bool is_plain = count >= 3 && names == nullptr;
+  if (!is_plain && !signature.read(args, first, names, given)) return nullptr;
+  PyObject* const* fixed = is_plain ? args : given;
+  for (int i = 0; i < 3; ++i) {
+    if (fixed[i] == nullptr) {
+      return PyErr_Format(PyExc_TypeError, "launch() needs a stream, a config and a kernel (%zd given)", first);
+    }
+  }
+  if (!run(fixed[0], fixed[1], fixed[2], args + first, count - first)) return nullptr;
+  Py_RETURN_NONE;
 }
 
 PyObject* register_kernel(PyObject*, PyObject* args) {

@@ -1,9 +1,9 @@
 // Arguments of kernels: Python values packed as a kernel's parameters.
 #pragma once
 
-#include <vector>
-
 #include "bindings/objects/buffer.h"
+#include "bindings/objects/inline_vector.h"
+#include "bindings/objects/kernel.h"
 
 namespace infinirt::objects {
 
@@ -13,7 +13,7 @@ size_t parameter_size(char code);
 /// Arguments of one launch. How they are laid out is known in one of three ways:
 /// - bytes, one character per parameter: the types are known, and values are converted to them;
 /// - a tuple of sizes: values that have a type must be that long; a plain number takes the size that is wanted;
-/// - None: nothing is known; a plain int takes 8 bytes, a float is a double.
+/// - None (here null): nothing is known; a plain int takes 8 bytes, a float is a double.
 class KernelArguments {
  public:
   KernelArguments() = default;
@@ -21,8 +21,8 @@ class KernelArguments {
   KernelArguments(const KernelArguments&) = delete;
   KernelArguments& operator=(const KernelArguments&) = delete;
 
-  /// Converts the values, a tuple. False with an exception set.
-  bool pack(PyObject* layout, PyObject* values);
+  /// Converts the values. False with an exception set.
+  bool pack(PyObject* layout, PyObject* const* values, Py_ssize_t count);
 
   /// As infinirtLaunchKernel expects them; valid as long as this object.
   void** pointers() { return pointers_.data(); }
@@ -47,27 +47,15 @@ class KernelArguments {
   /// Appends an argument.
   void put(const void* data, size_t size);
 
-  std::vector<unsigned long long> storage_;
-  std::vector<size_t> starts_;  // of each argument in it
-  std::vector<void*> pointers_;
-  std::vector<PyObject*> kept_;  // owned
-  std::vector<infinirtStream_t> pending_;  // streams on which arguments are still being computed
+  InlineVector<unsigned long long, 32> storage_;
+  InlineVector<size_t, 16> starts_;  // of each argument in it
+  InlineVector<void*, 16> pointers_;
+  InlineVector<PyObject*, 16> kept_;  // owned
+  InlineVector<infinirtStream_t, 4> pending_;  // streams on which arguments are still being computed
 };
 
-/// grid x, y, z, block x, y, z, bytes of shared memory, cooperative, cluster x, y, z (0: no clusters).
-struct LaunchShape {
-  dim3 grid, block;
-  size_t shared_bytes;
-  bool cooperative;
-  dim3 cluster;
-
-  /// The attributes of the launch that have no parameter of their own. Returns how many.
-  unsigned attributes(infinirtLaunchAttribute (&list)[2]) const;
-};
-bool read_shape(PyObject* tuple, LaunchShape* shape);
-
-/// launch_kernel(stream, address, shape, layout, args)
-PyObject* launch_kernel(PyObject*, PyObject* const* args, Py_ssize_t count);
+/// launch(stream, config, kernel, *args)
+PyObject* launch(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names);
 /// register_kernel(address, name, codes)
 PyObject* register_kernel(PyObject*, PyObject* args);
 

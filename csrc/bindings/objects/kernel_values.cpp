@@ -109,8 +109,7 @@ bool to_integer(PyObject* value, Py_ssize_t size, Py_ssize_t index, unsigned lon
 
 void KernelArguments::put(const void* data, size_t size) {
   const size_t start = storage_.size();
-  storage_.resize(start + (size + 7) / 8);
-  std::memcpy(storage_.data() + start, data, size);
+  std::memcpy(storage_.extend((size + 7) / 8), data, size);
   starts_.push_back(start);
 }
 
@@ -257,15 +256,12 @@ bool KernelArguments::check_count(Py_ssize_t expected, Py_ssize_t given) const {
   return false;
 }
 
-bool KernelArguments::pack(PyObject* layout, PyObject* values) {
-  const Py_ssize_t count = PyTuple_GET_SIZE(values);
-  const bool typed = PyBytes_Check(layout), sized = PyTuple_Check(layout);
+bool KernelArguments::pack(PyObject* layout, PyObject* const* values, Py_ssize_t count) {
+  const bool typed = layout && PyBytes_Check(layout), sized = layout && PyTuple_Check(layout);
   if (typed && !check_count(PyBytes_GET_SIZE(layout), count)) return false;
   if (sized && !check_count(PyTuple_GET_SIZE(layout), count)) return false;
-  storage_.reserve(static_cast<size_t>(count));
-  starts_.reserve(static_cast<size_t>(count));
   for (Py_ssize_t i = 0; i < count; ++i) {
-    PyObject* value = PyTuple_GET_ITEM(values, i);
+    PyObject* value = values[i];
     Py_ssize_t size = kUnknown;
     if (sized) {
       size = PyLong_AsSsize_t(PyTuple_GET_ITEM(layout, i));
@@ -273,8 +269,7 @@ bool KernelArguments::pack(PyObject* layout, PyObject* values) {
     }
     if (!(typed ? pack_typed(value, PyBytes_AS_STRING(layout)[i], i) : pack_sized(value, size, i))) return false;
   }
-  pointers_.resize(static_cast<size_t>(count));
-  for (size_t i = 0; i < pointers_.size(); ++i) pointers_[i] = storage_.data() + starts_[i];
+  for (const size_t start : starts_) pointers_.push_back(storage_.data() + start);
   return true;
 }
 

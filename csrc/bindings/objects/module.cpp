@@ -11,6 +11,7 @@
 #include "bindings/objects/event.h"
 #include "bindings/objects/functions.h"
 #include "bindings/objects/graph.h"
+#include "bindings/objects/kernel.h"
 #include "bindings/objects/library.h"
 #include "bindings/objects/pool.h"
 #include "bindings/objects/stream.h"
@@ -69,6 +70,8 @@ int execute(PyObject* module) {
                      add_type(module, "BufferBase", make_buffer_type(), &buffer_class) &&
                      add_type(module, "PoolBase", make_pool_type(), nullptr) &&
                      add_type(module, "CacheBase", make_cache_type(), nullptr) &&
+                     add_type(module, "KernelBase", make_kernel_type(), nullptr) &&
+                     add_type(module, "ShapeBase", make_shape_type(), nullptr) &&
                      add_type(module, "GraphBase", make_graph_type(), nullptr) &&
                      add_type(module, "GraphExecBase", make_graph_exec_type(), nullptr);
   return added ? 0 : -1;

@@ -215,7 +215,12 @@ PyMethodDef object_functions[] = {
     {"register_kernel", register_kernel, METH_VARARGS, nullptr},
     {"shut_down", shut_down, METH_NOARGS, nullptr},
     entry("from_exchange", from_exchange),
-    entry("launch_kernel", launch_kernel),
+    {"launch", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(launch)), METH_FASTCALL | METH_KEYWORDS,
+     "launch(stream, config, kernel, *args)\n--\n\nRuns a kernel in stream order.\n\n"
+     "Pointers are given as Buffers, which then live until the kernel is done, as addresses, or as objects with\n"
+     "`data_ptr()` or `__cuda_array_interface__`. NumPy's and ctypes' scalars and structures are passed as they are.\n"
+     "A plain int, float, complex or bool is converted to the type, or else to the size, of the parameter: `2` is no\n"
+     "float, write `2.0`."},
     entry("pool_attribute", pool_attribute),
     entry("pool_trim", bound<&L::MemPoolTrimTo, In<infinirtMemPool_t>, In<size_t>>),
     entry("stream_flags", bound_on<&L::StreamGetFlags, In<infinirtStream_t>, Out<unsigned>>),

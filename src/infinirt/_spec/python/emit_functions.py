@@ -51,7 +51,16 @@ def _call(shape: Shape) -> str:
         return f"api.{shape.c_name}({arguments})"
     if shape.query is not None:
         return f"query_first([&] {{ return api.{shape.query}({arguments}); }}, {call})"
+    if shape.gil == "copy":
+        return f"copy_call(in_kind, {call})"
     return f"{'quick' if shape.gil == 'keep' else 'blocking'}_call({call})"
+
+
+def _success(shape: Shape) -> str:
+    first, *rest = shape.outputs
+    if not rest and first.is_small_number:
+        return f"success_number({first.var})"
+    return f"success({', '.join(r.make.format(var=r.var) for r in shape.outputs)})"
 
 
 def _function(shape: Shape) -> str:
@@ -88,9 +97,8 @@ def _function(shape: Shape) -> str:
         return "".join(out)
     out.append(f"  const infinirtError_t error = {_call(shape)};\n")
     if shape.outputs:
-        made = ", ".join(r.make.format(var=r.var) for r in shape.outputs)
         out.append(f"  if (error != infinirtSuccess) return failure(error, {len(shape.outputs)});\n")
-        out.append(f"  return success({made});\n}}\n\n")
+        out.append(f"  return {_success(shape)};\n}}\n\n")
     else:
         out.append("  return status(error);\n}\n\n")
     return "".join(out)

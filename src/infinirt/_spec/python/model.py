@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-Gil = Literal["core", "keep", "release"]
-"""`core`: never released, the call enters no backend. `keep`: released only where the call may enter a foreign library.
-`release`: always released, the call can block."""
+Gil = Literal["core", "keep", "copy", "release"]
+"""`core`: never released, the call enters no backend. `keep`: released only where the call may have to wait for a function
+that needs the lock. `copy`: as `keep` for a copy within device memory, as `release` for others. `release`: always released,
+the call can block."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class Output:
     declare: str
     passed: str
     make: str
+    is_small_number: bool = False
+    """It fits into a C `int`, and is often one of the first few."""
 
     @property
     def var(self) -> str:

@@ -93,7 +93,13 @@ RELEASE = {
 
 RELEASE_GROUPS = {"memory", "ipc"}
 
+COPIES = {"infinirtMemcpyAsync", "infinirtMemcpy2DAsync"}
+"""Enqueued by the call, and no more, if both sides are device memory. With host memory, which may be pageable, they wait."""
+
 KEEP = {
+    "infinirtMemsetAsync",
+    "infinirtMemset2DAsync",
+    "infinirtMemset3DAsync",
     "infinirtMemGetInfo",
     "infinirtPointerGetAttributes",
     "infinirtHostGetDevicePointer",

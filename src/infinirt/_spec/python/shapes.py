@@ -94,7 +94,7 @@ def _output(f: Function, p: Param) -> Output:
     name = p.name
     if ctype in _NUMBERS:
         _, cpp, make = _NUMBERS[ctype]
-        return Output(name, "int", f"{cpp} {{var}} = 0;", "&{var}", make)
+        return Output(name, "int", f"{cpp} {{var}} = 0;", "&{var}", make, ctype == "int")
     if ctype == "float":
         return Output(name, "float", "float {var} = 0;", "&{var}", "PyFloat_FromDouble({var})")
     if is_enum(ctype):
@@ -121,6 +121,8 @@ def _output(f: Function, p: Param) -> Output:
 def gil_of(f: Function) -> Gil:
     if f.name in overrides.CORE or f.group == "error":
         return "core"
+    if f.name in overrides.COPIES:
+        return "copy"
     if f.name in overrides.RELEASE:
         return "release"
     if f.group in overrides.RELEASE_GROUPS and f.name not in overrides.KEEP:
