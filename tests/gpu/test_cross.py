@@ -100,6 +100,41 @@ def test_planes() -> None:
     pair.close()
 
 
+def test_volumes() -> None:
+    """4 x 8 x 16 bytes out of 8 x 16 x 32, both ways, on either one's streams and without one."""
+    size = 8 * 16 * 32
+    pair = Pair(size)
+    data = pattern(size)[:size]
+
+    def copy(dst: int, src: int, stream: Any) -> None:
+        volume = rt.infinirtMemcpy3DParms()
+        volume.dstPtr = rt.make_infinirtPitchedPtr(dst, 32, 32, 16)
+        volume.srcPtr = rt.make_infinirtPitchedPtr(src, 32, 32, 16)
+        volume.extent = rt.make_infinirtExtent(16, 8, 4)
+        volume.kind = Kind.infinirtMemcpyDefault
+        if stream is None:
+            ok(rt.infinirtMemcpy3D(volume))
+            return
+        ok(rt.infinirtMemcpy3DAsync(volume, stream))
+        ok(rt.infinirtStreamSynchronize(stream))
+
+    expected = bytearray(size)
+    for z in range(4):
+        for y in range(8):
+            at = (z * 16 + y) * 32
+            expected[at : at + 16] = data[at : at + 16]
+    for stream in (pair.cpu_stream, pair.gpu_stream, None):
+        pair.set_cpu(data)
+        with using("nvidia"):
+            ok(rt.infinirtMemset(pair.gpu, 0, size))
+        copy(pair.gpu, pair.cpu, stream)
+        check_same(pair.get("nvidia"), bytes(expected))
+        pair.set_cpu(bytes(size))
+        copy(pair.cpu, pair.gpu, stream)
+        check_same(pair.get("cpu"), bytes(expected))
+    pair.close()
+
+
 def test_isolated_memory_of_the_cpu_crosses_too() -> None:
     out = run_python(
         """

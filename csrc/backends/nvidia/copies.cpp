@@ -132,6 +132,50 @@ infinirtError_t Memcpy2DAsync(void* dst, size_t dpitch, const void* src, size_t 
 
 namespace {
 
+// With addresses that the real library understands. Arrays are its own, and stay.
+infinirtError_t resolve_volume(struct infinirtMemcpy3DParms& p, bool* foreign) {
+  Operands o{p.dstPtr.ptr, p.srcPtr.ptr, p.kind};
+  if (auto error = o.resolve()) return error;
+  p.dstPtr.ptr = o.dst;
+  p.srcPtr.ptr = const_cast<void*>(o.src);
+  p.kind = o.kind;
+  *foreign = o.foreign;
+  return infinirtSuccess;
+}
+
+infinirtError_t volume_failed(FunctionId function, infinirtError_t error, const struct infinirtMemcpy3DParms& p,
+                              infinirtStream_t stream) {
+  return failed(function, error, stream, "dst %p, src %p, extent %zu x %zu x %zu, kind %d, stream %p", p.dstPtr.ptr,
+                p.srcPtr.ptr, p.extent.width, p.extent.height, p.extent.depth, static_cast<int>(p.kind), shown(stream));
+}
+
+}  // namespace
+
+infinirtError_t Memcpy3D(const struct infinirtMemcpy3DParms* p) {
+  if (!p) return fail(infinirtErrorInvalidValue, "p is null");
+  struct infinirtMemcpy3DParms changed = *p;
+  bool foreign = false;
+  if (auto error = resolve_volume(changed, &foreign)) return error;
+  const auto call = thread_state().implicit_stream ? real_per_thread.Memcpy3D : real.Memcpy3D;
+  const infinirtError_t error = call(&changed);
+  return error == infinirtSuccess ? error : volume_failed(FunctionId::Memcpy3D, error, *p, nullptr);
+}
+
+infinirtError_t Memcpy3DAsync(const struct infinirtMemcpy3DParms* p, infinirtStream_t stream) {
+  if (is_dead(stream)) [[unlikely]]
+    return refuse_dead(stream, "stream");
+  if (!p) return fail(infinirtErrorInvalidValue, "p is null");
+  note_call(FunctionId::Memcpy3DAsync, stream, nullptr);
+  struct infinirtMemcpy3DParms changed = *p;
+  bool foreign = false;
+  if (auto error = resolve_volume(changed, &foreign)) return error;
+  const auto copy = [&] { return real.Memcpy3DAsync(&changed, stream); };
+  const infinirtError_t error = foreign ? waiting(copy) : copy();
+  return error == infinirtSuccess ? error : volume_failed(FunctionId::Memcpy3DAsync, error, *p, stream);
+}
+
+namespace {
+
 // One private stream per device; work of the caller's streams is ordered by events, not by this one.
 infinirtError_t private_stream(int device, infinirtStream_t* stream) {
   constexpr int kMaxDevices = 64;

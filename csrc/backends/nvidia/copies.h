@@ -14,6 +14,8 @@ infinirtError_t Memcpy2D(void* dst, size_t dpitch, const void* src, size_t spitc
                          enum infinirtMemcpyKind kind);
 infinirtError_t Memcpy2DAsync(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width, size_t height,
                               enum infinirtMemcpyKind kind, infinirtStream_t stream);
+infinirtError_t Memcpy3D(const struct infinirtMemcpy3DParms* p);
+infinirtError_t Memcpy3DAsync(const struct infinirtMemcpy3DParms* p, infinirtStream_t stream);
 
 // For other backends' streams: copies, and is done when it returns.
 infinirtError_t copy_now(const CrossCopy& copy);

@@ -51,6 +51,12 @@ void pass_visible_devices() {
   if (mentioned) setenv("CUDA_VISIBLE_DEVICES", visible.c_str(), 0);
 }
 
+// Likewise: with it a call returns when its work is done, and reports that work's failure itself.
+void pass_launch_blocking() {
+  const char* blocking = std::getenv("INFINIRT_LAUNCH_BLOCKING");
+  if (blocking && std::strcmp(blocking, "1") == 0) setenv("CUDA_LAUNCH_BLOCKING", "1", 0);
+}
+
 template <class Function>
 Function* lookup(void* library, const char* name) {
   return reinterpret_cast<Function*>(dlsym(library, name));
@@ -92,6 +98,7 @@ bool try_library(const Candidate& candidate, Library& result, std::string& why, 
     return false;
   }
   pass_visible_devices();
+  pass_launch_blocking();
   code = get_count(&count);
   result.path = file_of(reinterpret_cast<const void*>(get_count), candidate.path);
   result.version = version;

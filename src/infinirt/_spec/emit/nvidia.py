@@ -65,6 +65,8 @@ BY_HAND = frozenset(
         "MemcpyAsync",
         "Memcpy2D",
         "Memcpy2DAsync",
+        "Memcpy3D",
+        "Memcpy3DAsync",
         "StreamWaitEvent",
         "LaunchHostFunc",
         "StreamAddCallback",
