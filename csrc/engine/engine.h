@@ -4,10 +4,12 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
 
+#include "allocator/caching_allocator.h"
 #include "core/backend.h"
 #include "core/error.h"
 #include "core/registry.h"
@@ -70,6 +72,11 @@ class Engine {
   virtual infinirtError_t allocate(int device, size_t size, MemoryKind kind, unsigned flags, void** out) = 0;
   virtual void release(int device, void* pointer, size_t size, MemoryKind kind) = 0;
   virtual void memory_info(int device, size_t* free_bytes, size_t* total_bytes) = 0;
+
+  // False: memory_info is a guess, and an allocation is not refused by it.
+  virtual bool memory_size_known(int /*device*/) const { return true; }
+  // How large the segments of the device's pools should be; the default is the allocator's own.
+  virtual SegmentSizes segment_sizes(int /*device*/) { return {}; }
 
   virtual infinirtError_t copy(const CopyWork& work) = 0;
   virtual infinirtError_t fill(const FillWork& work) = 0;
@@ -163,8 +170,8 @@ infinirtError_t engine_stream_get_device(infinirtStream_t stream, int* device);
 infinirtError_t engine_launch_host_func(infinirtStream_t stream, infinirtHostFn_t fn, void* data,
                                         infinirtHostFn_t destroy);
 
-// Every engine of the process, for fork handling.
-const std::vector<Engine*>& all_engines();
+// Every engine of the process. Plugins may add some at any time; none ever goes.
+std::span<Engine* const> all_engines();
 
 // Names the table entries that the engine implements; weak, so that what is not defined is unsupported.
 namespace engine_api {
