@@ -1,5 +1,7 @@
 #include "engine/emulated_engine.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -79,6 +81,10 @@ void EmulatedEngine::initialise_emulated(const char* name, const char* origin, c
     }
   };
   without({FunctionId::MallocManaged});
+  if (!runs_kernels()) {
+    without({FunctionId::LaunchKernel, FunctionId::LaunchKernelExC, FunctionId::LaunchCooperativeKernel,
+             FunctionId::GraphAddKernelNode, FunctionId::LibraryLoadData, FunctionId::LibraryLoadFromFile});
+  }
   if (!shares_memory()) {
     without({FunctionId::IpcGetMemHandle, FunctionId::IpcOpenMemHandle, FunctionId::IpcCloseMemHandle,
              FunctionId::MemPoolExportToShareableHandle, FunctionId::MemPoolImportFromShareableHandle,
@@ -90,7 +96,8 @@ size_t EmulatedEngine::total(int device) const {
   const Account& account = accounts_[static_cast<size_t>(device)];
   const size_t limit = account.limit.load(std::memory_order_relaxed);
   if (limit) return limit;
-  return functions_.memory_bytes ? functions_.memory_bytes : account.used.load(std::memory_order_relaxed);
+  if (functions_.memory_bytes) return functions_.memory_bytes;
+  return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
 infinirtError_t EmulatedEngine::allocate_on_device(int device, size_t size, size_t alignment, void** out) {

@@ -21,7 +21,7 @@ struct RequiredFunctions {
   infinirtError_t (*Free)(void* pointer) = nullptr;
   infinirtError_t (*Memcpy)(void* dst, const void* src, size_t count, enum infinirtMemcpyKind kind) = nullptr;
   int device_count = 0;
-  size_t memory_bytes = 0;   // of each device, for infinirtMemGetInfo; 0: not known, reported as what is in use
+  size_t memory_bytes = 0;   // of each device, for infinirtMemGetInfo; 0: not known, reported as if it were the host's
   bool thread_safe = false;  // otherwise one call at a time
 };
 

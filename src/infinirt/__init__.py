@@ -62,6 +62,7 @@ TYPE_CHECKING = False  # as type checkers know it; importing `typing` would cost
 if TYPE_CHECKING:
     from ._protocols import IsStreamType
     from ._version import __version__
+    from .plugin import PluginInfo, load_plugin, plugins
     from .object_code import ObjectCode
     from .program import Program, ProgramOptions
 
@@ -107,6 +108,7 @@ __all__ = [
     "OutOfMemoryError",
     "PinnedPool",
     "PinnedResource",
+    "PluginInfo",
     "Program",
     "ProgramOptions",
     "ResourceAdaptor",
@@ -121,7 +123,9 @@ __all__ = [
     "devices",
     "from_dlpack",
     "launch",
+    "load_plugin",
     "per_thread_default_stream",
+    "plugins",
     "support",
     "synchronize",
 ]
@@ -130,9 +134,12 @@ __all__ = [
 _LATER = {
     "IsStreamType": "_protocols",
     "ObjectCode": "object_code",
+    "PluginInfo": "plugin",
     "Program": "program",
     "ProgramOptions": "program",
     "__version__": "_version",
+    "load_plugin": "plugin",
+    "plugins": "plugin",
 }
 
 

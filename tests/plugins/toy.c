@@ -23,7 +23,9 @@
 
 enum { FIRST_ID = 4, PHYSICAL = 100, CHUNK = 512, PADDING = 64, MOST_PENDING = 16 };
 static const size_t MEMORY = (size_t)16 << 30;
+#ifndef TOY_LOW
 static const size_t SHIFT = (size_t)1 << 44;
+#endif
 
 struct block {
   size_t offset, size;

@@ -25,4 +25,17 @@ class AddressRange {
   std::map<uintptr_t, size_t> free_;  // address → bytes, never adjacent
 };
 
+// Ranges of addresses that were device memory once, and that the host could not read then.
+class SeenAddresses {
+ public:
+  void add(uintptr_t begin, size_t bytes);
+  bool contains(uintptr_t address) const;
+
+ private:
+  std::map<uintptr_t, uintptr_t> ranges_;  // begin → end, neither touching nor overlapping
+};
+
+// Whether the host may read the byte. The kernel answers; no signal is involved.
+bool host_can_read(const void* address);
+
 }  // namespace infinirt::plugin

@@ -9,7 +9,7 @@ namespace infinirt::plugin {
 
 namespace {
 
-constexpr size_t kHostAlignment = 512;
+constexpr size_t kHostAlignment = 4096;  // managed memory is advised about by the page
 constexpr uintptr_t kFirstShown = uintptr_t{64} << 10;   // below, an address looks like null
 constexpr uintptr_t kEndShown = uintptr_t{1} << 47;      // what programs can have on every machine
 constexpr int64_t kDrainNanoseconds = 2000000000;
@@ -201,6 +201,7 @@ infinirtError_t PluginEngine::take_memory(int device, size_t size, void** out) {
     return fail(infinirtErrorMemoryAllocation, "no address for %zu bytes of %s:%d", bytes, backend.name.c_str(), device);
   }
   blocks_[reinterpret_cast<uintptr_t>(*out)] = {static_cast<char*>(native), bytes};
+  if (shown && !host_can_read(native)) seen_.add(reinterpret_cast<uintptr_t>(native), bytes);
   return infinirtSuccess;
 }
 
@@ -336,9 +337,14 @@ SegmentSizes PluginEngine::segment_sizes(int device) {
   return sizes;
 }
 
+// Where the plugin gave out addresses of its own, the host may have memory by now.
 bool PluginEngine::in_device_range(const void* pointer) const {
-  std::lock_guard guard(blocks_mutex_);
-  return substitutes_.contains(pointer);
+  {
+    std::lock_guard guard(blocks_mutex_);
+    if (substitutes_.contains(pointer)) return true;
+    if (!seen_.contains(reinterpret_cast<uintptr_t>(pointer))) return false;
+  }
+  return !host_can_read(pointer);
 }
 
 void PluginEngine::lock_for_fork() {

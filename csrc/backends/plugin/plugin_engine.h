@@ -82,6 +82,7 @@ class PluginEngine final : public EmulatedEngine {
   mutable Mutex blocks_mutex_;
   std::map<uintptr_t, Block> blocks_;
   AddressRange substitutes_;
+  SeenAddresses seen_;
 };
 
 }  // namespace infinirt::plugin
