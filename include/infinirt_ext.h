@@ -198,7 +198,7 @@ typedef struct infinirtXPluginOptions {
   size_t structSize;      /* sizeof(infinirtXPluginOptions) */
   const char* deviceType; /* the name it is to have here; null: its own */
   const char* layout;     /* the PaddlePaddle release it was built for, "2.6" to "3.3"; null: found out */
-  int threadSafe;         /* 1: its entries may be called by several threads at a time, each with a device of its own current */
+  int threadSafe; /* 1: its entries may be called by several threads at a time, each with a device of its own current */
 } infinirtXPluginOptions;
 
 /* Loads a plugin for the life of the process; `options` and `type` may be null. A file that is loaded already is no error.
@@ -210,8 +210,8 @@ INFINIRT_API infinirtError_t infinirtXLoadPlugin(const char* path, const infinir
 typedef struct infinirtXPluginInfo {
   const char* path;
   const char* deviceType; /* "" when it was refused */
-  const char* layout;     /* likewise */
-  const char* problem;    /* why it was refused; "" when it was not */
+  const char* layout; /* likewise */
+  const char* problem; /* why it was refused; "" when it was not */
 } infinirtXPluginInfo;
 
 /* The plugins that were tried, in that order, and what came of each; the texts live as long as the process. */

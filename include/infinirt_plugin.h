@@ -37,18 +37,18 @@ extern "C" {
 
 enum infinirtPluginStatus {
   infinirtPluginSuccess = 0,
-  infinirtPluginWarning = 1,      /* done, though not quite as asked */
-  infinirtPluginFailed = 2,       /* no memory or other resource left; a query: not ready yet */
-  infinirtPluginError = 3,        /* an argument is wrong, or something was not initialised */
+  infinirtPluginWarning = 1, /* done, though not quite as asked */
+  infinirtPluginFailed = 2, /* no memory or other resource left; a query: not ready yet */
+  infinirtPluginError = 3, /* an argument is wrong, or something was not initialised */
   infinirtPluginInternalError = 4 /* the plugin's own fault */
 };
 
 typedef struct infinirtPluginDevice_st {
   int id;
-} *infinirtPluginDevice_t;
+}* infinirtPluginDevice_t;
 
 typedef struct infinirtPluginStream_st* infinirtPluginStream_t; /* null is a legal stream */
-typedef struct infinirtPluginEvent_st* infinirtPluginEvent_t;   /* null is a legal event */
+typedef struct infinirtPluginEvent_st* infinirtPluginEvent_t; /* null is a legal event */
 
 typedef void (*infinirtPluginCallback)(infinirtPluginDevice_t device, infinirtPluginStream_t stream, void* user_data,
                                        enum infinirtPluginStatus* status);
@@ -105,7 +105,7 @@ enum infinirtPluginCaptureStatus {
 };
 
 /* An entry of the table, to be read as a function that returns a status. */
-#define INFINIRT_PLUGIN_FN(name) enum infinirtPluginStatus (*name)
+#define INFINIRT_PLUGIN_FN(name) enum infinirtPluginStatus(*name)
 
 typedef struct infinirtPluginInterface {
   size_t size; /* written by the host: how large a table it knows */
@@ -188,7 +188,8 @@ typedef struct infinirtPluginInterface {
   INFINIRT_PLUGIN_FN(device_realloc_size)(infinirtPluginDevice_t device, size_t* size);
   /* 10 times the major number plus the minor one. */
   INFINIRT_PLUGIN_FN(get_compute_capability)(infinirtPluginDevice_t device, size_t* capability);
-  INFINIRT_PLUGIN_FN(get_device_properties)(infinirtPluginDevice_t device, void* properties); /* a C++ class: not used */
+  INFINIRT_PLUGIN_FN(get_device_properties)(infinirtPluginDevice_t device,
+                                            void* properties); /* a C++ class: not used */
   INFINIRT_PLUGIN_FN(get_runtime_version)(infinirtPluginDevice_t device, size_t* version);
   INFINIRT_PLUGIN_FN(get_driver_version)(infinirtPluginDevice_t device, size_t* version);
   INFINIRT_PLUGIN_FN(get_multi_process)(infinirtPluginDevice_t device, size_t* multiprocessors);
@@ -289,12 +290,12 @@ typedef struct infinirtPluginVersion {
 } infinirtPluginVersion;
 
 typedef struct infinirtPluginParams {
-  size_t size;                        /* written by the host: sizeof of what it knows */
+  size_t size; /* written by the host: sizeof of what it knows */
   infinirtPluginInterface* interface; /* the host's table, to be cleared and filled in */
-  infinirtPluginVersion version;      /* written by the plugin: INFINIRT_PLUGIN_VERSION_* */
-  char* device_type;                  /* likewise: the device type's name, in memory that stays */
-  char* sub_device_type;              /* likewise: a model or revision, for people; may be null */
-  void* pir_default_passes;           /* PaddlePaddle's; null */
+  infinirtPluginVersion version; /* written by the plugin: INFINIRT_PLUGIN_VERSION_* */
+  char* device_type; /* likewise: the device type's name, in memory that stays */
+  char* sub_device_type; /* likewise: a model or revision, for people; may be null */
+  void* pir_default_passes; /* PaddlePaddle's; null */
   char reserved[32];
 } infinirtPluginParams;
 
@@ -304,14 +305,14 @@ typedef struct infinirtPluginParams {
 
 /* The beginning of InitPlugin. Clears the whole table: by how much is cleared the runtime knows with which header a plugin
  * was built. Both names must be texts that stay. */
-#define INFINIRT_PLUGIN_START(params, type, sub_type)                           \
-  do {                                                                          \
-    (params)->version.major = INFINIRT_PLUGIN_VERSION_MAJOR;                    \
-    (params)->version.minor = INFINIRT_PLUGIN_VERSION_MINOR;                    \
-    (params)->version.patch = INFINIRT_PLUGIN_VERSION_PATCH;                    \
-    (params)->device_type = (char*)(type);                                      \
-    (params)->sub_device_type = (char*)(sub_type);                              \
-    memset((void*)(params)->interface, 0, sizeof(infinirtPluginInterface));     \
+#define INFINIRT_PLUGIN_START(params, type, sub_type)                       \
+  do {                                                                      \
+    (params)->version.major = INFINIRT_PLUGIN_VERSION_MAJOR;                \
+    (params)->version.minor = INFINIRT_PLUGIN_VERSION_MINOR;                \
+    (params)->version.patch = INFINIRT_PLUGIN_VERSION_PATCH;                \
+    (params)->device_type = (char*)(type);                                  \
+    (params)->sub_device_type = (char*)(sub_type);                          \
+    memset((void*)(params)->interface, 0, sizeof(infinirtPluginInterface)); \
   } while (0)
 
 /* What a plugin exports. Returning with the version untouched refuses the host. */

@@ -18,9 +18,21 @@ def build(source: str, folder: Path, *defines: str, name: str = "", flags: tuple
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"{name or Path(source).stem}.so"
     warnings = ("-Wall", "-Wextra", "-Werror")
-    command = [compiler, "-std=c11", *warnings, "-O1", "-g", "-fPIC", "-shared", "-fvisibility=hidden", *flags]
+    command = [
+        compiler,
+        "-std=c11",
+        *warnings,
+        "-O1",
+        "-g",
+        "-fPIC",
+        "-shared",
+        "-fvisibility=hidden",
+        *flags,
+    ]
     command += [f"-D{define}" for define in defines]
-    done = subprocess.run([*command, str(SOURCES / source), "-o", str(target)], capture_output=True, text=True)
+    done = subprocess.run(
+        [*command, str(SOURCES / source), "-o", str(target)], capture_output=True, text=True
+    )
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stderr}"
     return target
 

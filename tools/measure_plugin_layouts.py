@@ -39,7 +39,10 @@ def measure(layout: str, header: Path) -> str:
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "measure"
         subprocess.run(
-            ["c++", "-std=c++17", "-w", "-x", "c++", "-", "-o", str(program)], input=source, text=True, check=True
+            ["c++", "-std=c++17", "-w", "-x", "c++", "-", "-o", str(program)],
+            input=source,
+            text=True,
+            check=True,
         )
         return subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout
 

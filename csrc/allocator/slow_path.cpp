@@ -208,8 +208,8 @@ Status Impl::map_segment(const Request& request, LargeBlock** block) noexcept {
   {
     // Segments grow with the pool: few of them when much is used, little unused memory when little is.
     Guard guard(heap.lock);
-    generous = heap.reserved == 0 ? first_segment
-                                  : std::clamp(round_up(heap.reserved / 8, kChunk), min_segment, max_segment);
+    generous =
+        heap.reserved == 0 ? first_segment : std::clamp(round_up(heap.reserved / 8, kChunk), min_segment, max_segment);
   }
   if (generous < needed) generous = needed;
   swap_idle_segments(generous);

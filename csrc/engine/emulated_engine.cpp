@@ -224,29 +224,30 @@ infinirtError_t EmulatedEngine::fill_span(int device, char* dst, unsigned char v
 
 infinirtError_t EmulatedEngine::fill(const FillWork& work) {
   const auto* value = reinterpret_cast<const unsigned char*>(&work.value);
-  const bool is_bytes = std::all_of(value, value + work.element_size, [&](unsigned char byte) { return byte == *value; });
+  const bool is_bytes =
+      std::all_of(value, value + work.element_size, [&](unsigned char byte) { return byte == *value; });
   std::vector<char> pattern;
-  return for_each_row(
-      work.width, work.height, work.depth, work.pitch, work.slice, work.pitch, work.slice,
-      [&](size_t offset, size_t, size_t bytes) {
-        char* to = static_cast<char*>(work.dst) + offset;
-        if (bytes == 0) return infinirtSuccess;
-        if (work.device >= 0 && is_bytes && pattern.empty()) {
-          const infinirtError_t error = fill_span(work.device, to, *value, bytes);
-          if (error != infinirtErrorNotSupported) return error;
-        }
-        if (pattern.empty()) {
-          // Its length is a multiple of every element size, so each piece starts with a whole element.
-          const size_t most = work.width * work.height * work.depth;
-          pattern.resize(std::min((most + 3) / 4 * 4, kPatternBytes));
-          for (size_t i = 0; i < pattern.size(); ++i) pattern[i] = static_cast<char>(value[i % work.element_size]);
-        }
-        for (size_t done = 0; done < bytes; done += pattern.size()) {
-          const size_t count = std::min(pattern.size(), bytes - done);
-          if (auto error = copy_span(to + done, pattern.data(), count, work.device, -1)) return error;
-        }
-        return infinirtSuccess;
-      });
+  return for_each_row(work.width, work.height, work.depth, work.pitch, work.slice, work.pitch, work.slice,
+                      [&](size_t offset, size_t, size_t bytes) {
+                        char* to = static_cast<char*>(work.dst) + offset;
+                        if (bytes == 0) return infinirtSuccess;
+                        if (work.device >= 0 && is_bytes && pattern.empty()) {
+                          const infinirtError_t error = fill_span(work.device, to, *value, bytes);
+                          if (error != infinirtErrorNotSupported) return error;
+                        }
+                        if (pattern.empty()) {
+                          // Its length is a multiple of every element size, so each piece starts with a whole element.
+                          const size_t most = work.width * work.height * work.depth;
+                          pattern.resize(std::min((most + 3) / 4 * 4, kPatternBytes));
+                          for (size_t i = 0; i < pattern.size(); ++i)
+                            pattern[i] = static_cast<char>(value[i % work.element_size]);
+                        }
+                        for (size_t done = 0; done < bytes; done += pattern.size()) {
+                          const size_t count = std::min(pattern.size(), bytes - done);
+                          if (auto error = copy_span(to + done, pattern.data(), count, work.device, -1)) return error;
+                        }
+                        return infinirtSuccess;
+                      });
 }
 
 void EmulatedEngine::lock_for_fork() { shifted_mutex_.lock(); }

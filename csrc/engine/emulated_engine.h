@@ -21,7 +21,7 @@ struct RequiredFunctions {
   infinirtError_t (*Free)(void* pointer) = nullptr;
   infinirtError_t (*Memcpy)(void* dst, const void* src, size_t count, enum infinirtMemcpyKind kind) = nullptr;
   int device_count = 0;
-  size_t memory_bytes = 0;   // of each device, for infinirtMemGetInfo; 0: not known, reported as if it were the host's
+  size_t memory_bytes = 0;  // of each device, for infinirtMemGetInfo; 0: not known, reported as if it were the host's
   bool thread_safe = false;  // otherwise one call at a time
 };
 
@@ -95,11 +95,11 @@ class EmulatedEngine : public Engine {
   size_t total(int device) const;
 
   RequiredFunctions functions_;
-  Mutex mutex_;                            // held during every call of the backend, unless it is thread-safe
-  int last_device_ = -1;                   // under mutex_: what the latest call made current, on whatever thread
+  Mutex mutex_;  // held during every call of the backend, unless it is thread-safe
+  int last_device_ = -1;  // under mutex_: what the latest call made current, on whatever thread
   std::unique_ptr<Account[]> accounts_;
   Mutex shifted_mutex_;
-  std::map<void*, void*> shifted_;         // pointers given out that are not where the backend's allocation begins
+  std::map<void*, void*> shifted_;  // pointers given out that are not where the backend's allocation begins
 };
 
 }  // namespace infinirt

@@ -127,7 +127,8 @@ infinirtError_t allocate_memory(EngineDevice& device, size_t size, MemoryKind ki
   size_t free_bytes = 0, total_bytes = 0;
   engine.memory_info(device.ordinal, &free_bytes, &total_bytes);
   // Backends add headers and round up: what cannot be there anyway must not make their sums wrap round.
-  if (size > PTRDIFF_MAX / 2 || (kind == MemoryKind::Device && engine.memory_size_known(device.ordinal) && size > total_bytes)) {
+  if (size > PTRDIFF_MAX / 2 ||
+      (kind == MemoryKind::Device && engine.memory_size_known(device.ordinal) && size > total_bytes)) {
     return fail(infinirtErrorMemoryAllocation, "size %zu bytes is more than %s:%d can have: %zu bytes are free of %zu",
                 size, engine.backend.name.c_str(), device.ordinal, free_bytes, total_bytes);
   }

@@ -62,8 +62,8 @@ TYPE_CHECKING = False  # as type checkers know it; importing `typing` would cost
 if TYPE_CHECKING:
     from ._protocols import IsStreamType
     from ._version import __version__
-    from .plugin import PluginInfo, load_plugin, plugins
     from .object_code import ObjectCode
+    from .plugin import PluginInfo, load_plugin, plugins
     from .program import Program, ProgramOptions
 
 __all__ = [

@@ -57,8 +57,8 @@ TEST(every_entry_is_where_the_release_has_it) {
 
 TEST(sizes_are_those_of_the_releases) {
 #define MEASURED(LAYOUT, NAME, OFFSET)
-#define MEASURED_SIZES(LAYOUT, TABLE, PARAMS)             \
-  CHECK_EQ(table_size(Layout::LAYOUT), size_t{TABLE});    \
+#define MEASURED_SIZES(LAYOUT, TABLE, PARAMS)          \
+  CHECK_EQ(table_size(Layout::LAYOUT), size_t{TABLE}); \
   CHECK_EQ(params_size(Layout::LAYOUT), size_t{PARAMS});
 #include "../plugins/measured_offsets.inc"
 #undef MEASURED

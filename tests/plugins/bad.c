@@ -87,11 +87,11 @@ EXPORTED void InitPlugin(CustomRuntimeParams* params) {
 #elif defined(CRASHES)
   raise(SIGSEGV);
 #elif defined(EXITS)
-  exit(3);
+exit(3);
 #elif defined(STRICT)
-  if (params->size != sizeof(CustomRuntimeParams) || params->interface->size != sizeof(C_DeviceInterface)) return;
+if (params->size != sizeof(CustomRuntimeParams) || params->interface->size != sizeof(C_DeviceInterface)) return;
 #elif defined(REFUSES)
-  return;
+return;
 #endif
   params->version.major = 0;
   params->version.minor = 1;
@@ -105,7 +105,7 @@ EXPORTED void InitPlugin(CustomRuntimeParams* params) {
 #elif defined(BAD_NAME)
   params->device_type = (char*)"my chip: 3";
 #elif defined(TAKEN_NAME)
-  params->device_type = (char*)"cpu";
+params->device_type = (char*)"cpu";
 #endif
   C_DeviceInterface* table = params->interface;
 #if defined(OWN_TABLE)
@@ -114,9 +114,9 @@ EXPORTED void InitPlugin(CustomRuntimeParams* params) {
 #elif defined(TRUNCATED)
   memset((void*)table, 0, 704);
 #elif defined(TOO_LARGE)
-  memset((void*)table, 0, 1200);
+memset((void*)table, 0, 1200);
 #elif !defined(NOT_CLEARED) && !defined(NOT_CLEARED_BUT_COMMON)
-  memset((void*)table, 0, sizeof *table);
+memset((void*)table, 0, sizeof *table);
 #endif
 #ifdef NULLS
   return;

@@ -21,7 +21,7 @@
 typedef enum { C_SUCCESS = 0, C_WARNING, C_FAILED, C_ERROR, C_INTERNAL_ERROR } C_Status;
 typedef struct C_Device_st {
   int id;
-} *C_Device;
+}* C_Device;
 typedef struct C_Stream_st* C_Stream;
 typedef struct C_Event_st* C_Event;
 

@@ -68,8 +68,8 @@ static void note(const char* what, int device) {
   const char* path = getenv("TOY_LOG");
   if (!path) return;
   char line[64];
-  const int length = device < 0 ? snprintf(line, sizeof line, "%s\n", what)
-                                : snprintf(line, sizeof line, "%s %d\n", what, device);
+  const int length =
+      device < 0 ? snprintf(line, sizeof line, "%s\n", what) : snprintf(line, sizeof line, "%s %d\n", what, device);
   const int file = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
   if (file < 0 || write(file, line, (size_t)length) != length) complain("cannot write TOY_LOG");
   close(file);
@@ -230,7 +230,8 @@ static C_Status set(const C_Device device, void* dst, unsigned char value, size_
   defer(unit, (struct pending){reach(unit, dst, size), NULL, size, value});
   return leave(C_WARNING);
 }
-static C_Status copy_p2p(const C_Device dst_device, const C_Device src_device, void* dst, const void* src, size_t size) {
+static C_Status copy_p2p(const C_Device dst_device, const C_Device src_device, void* dst, const void* src,
+                         size_t size) {
   enter();
   struct unit* to = current(dst_device);
   defer(to, (struct pending){reach(to, dst, size), reach(unit_of(src_device), src, size), size, 0});
@@ -270,11 +271,11 @@ static C_Status stats(const C_Device device, size_t* total, size_t* free_bytes) 
   return leave(C_SUCCESS);
 }
 
-#define SIZE_ENTRY(NAME, VALUE)                             \
+#define SIZE_ENTRY(NAME, VALUE)                               \
   static C_Status NAME(const C_Device device, size_t* size) { \
-    (void)device;                                           \
-    *size = (VALUE);                                        \
-    return C_SUCCESS;                                       \
+    (void)device;                                             \
+    *size = (VALUE);                                          \
+    return C_SUCCESS;                                         \
   }
 SIZE_ENTRY(min_chunk, CHUNK)
 SIZE_ENTRY(padding, PADDING)

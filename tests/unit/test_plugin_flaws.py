@@ -34,8 +34,7 @@ print([(info.type, bool(info.problem)) for info in infinirt.plugins()])
 
 
 def attempt(tmp_path: Path, bad: Path | str, **environment: str) -> list[str]:
-    lines = output_of(sys.executable, "-c", PROGRAM, toy(tmp_path / "good"), bad, **environment).splitlines()
-    return lines
+    return output_of(sys.executable, "-c", PROGRAM, toy(tmp_path / "good"), bad, **environment).splitlines()
 
 
 FLAWS = {
@@ -85,7 +84,9 @@ def test_what_is_no_library_is_refused(tmp_path: Path) -> None:
 
 def test_a_missing_symbol_is_named(tmp_path: Path) -> None:
     source = tmp_path / "needs.c"
-    source.write_text("void PD_RegisterPhiKernel(void);\nvoid InitPlugin(void* p) { (void)p; PD_RegisterPhiKernel(); }\n")
+    source.write_text(
+        "void PD_RegisterPhiKernel(void);\nvoid InitPlugin(void* p) { (void)p; PD_RegisterPhiKernel(); }\n"
+    )
     output_of("cc", "-shared", "-fPIC", source, "-o", tmp_path / "needs.so")
     said = attempt(tmp_path, tmp_path / "needs.so")[0]
     assert "PD_RegisterPhiKernel" in said

@@ -39,7 +39,9 @@ def use(device):
 
 
 def run(program: str, *arguments: str | Path, **environment: str) -> str:
-    return output_of(sys.executable, "-c", f"import sys, infinirt\n{USE_DEVICE}\n{program}", *arguments, **environment)
+    return output_of(
+        sys.executable, "-c", f"import sys, infinirt\n{USE_DEVICE}\n{program}", *arguments, **environment
+    )
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -102,7 +104,15 @@ def test_copies_between_devices(tmp_path: Path) -> None:
 
 
 def test_unified_and_pinned_memory_and_what_is_native(tmp_path: Path) -> None:
-    functions = ("MallocManaged", "MallocHost", "Memset", "MemGetInfo", "StreamCreate", "LaunchKernel", "Malloc")
+    functions = (
+        "MallocManaged",
+        "MallocHost",
+        "Memset",
+        "MemGetInfo",
+        "StreamCreate",
+        "LaunchKernel",
+        "Malloc",
+    )
     program = (
         "infinirt.load_plugin(sys.argv[1])\n"
         f"print(*[infinirt.support('infinirt' + f, 'toy') for f in {functions!r}])\n"
@@ -113,7 +123,9 @@ def test_unified_and_pinned_memory_and_what_is_native(tmp_path: Path) -> None:
         "back = bytearray(5000); buffer.copy_to(back); device.sync(); assert back == b'p' * 5000\n"
     )
     assert run(program, toy(tmp_path)) == "native native native native emulated none native\n"
-    assert run(program, toy(tmp_path, "TOY_MINIMAL")) == "none emulated emulated emulated emulated none native\n"
+    assert (
+        run(program, toy(tmp_path, "TOY_MINIMAL")) == "none emulated emulated emulated emulated none native\n"
+    )
 
 
 def test_the_environment_names_files_and_folders(tmp_path: Path) -> None:
@@ -140,6 +152,21 @@ def test_the_environment_names_files_and_folders(tmp_path: Path) -> None:
     text = output_of(sys.executable, "-m", "infinirt", "info", COLUMNS="500", **environment)
     assert f"plugin   {bad}: refused: it killed the process" in text
     assert f"backend  two (plugin {two} (layout 3.3" in text
+
+
+def test_devices_can_be_hidden(tmp_path: Path) -> None:
+    environment = {"INFINIRT_PLUGIN_PATH": str(toy(tmp_path)), "TOY_LOG": str(tmp_path / "log")}
+    said = run(
+        "use(infinirt.Device('toy:0')); print(infinirt.devices('toy'))",
+        INFINIRT_VISIBLE_DEVICES="toy:1",
+        **environment,
+    )
+    assert said == "(<Device toy:0>,)\n"
+    assert "init_device 5\n" in (tmp_path / "log").read_text()
+    said = run(
+        "print([i.problem for i in infinirt.device_types()])", INFINIRT_VISIBLE_DEVICES="toy:7", **environment
+    )
+    assert "names '7', but toy devices are 0 to 1" in said
 
 
 def test_listing_types_starts_a_plugin_only_when_it_is_used(tmp_path: Path) -> None:
@@ -204,7 +231,10 @@ def test_sizes_that_a_plugin_wishes_are_kept(tmp_path: Path) -> None:
     )
     assert "is more than own:0 allocates at once (67108864 bytes)" in said
     before, after = said.split("pool\n")
-    sizes = [[int(size) for size in re.findall(r"^allocate (\d+)$", part, re.MULTILINE)] for part in (before, after)]
+    sizes = [
+        [int(size) for size in re.findall(r"^allocate (\d+)$", part, re.MULTILINE)]
+        for part in (before, after)
+    ]
     assert all(size % 1000 == 7 for part in sizes for size in part)  # rounded up to the chunk, and padded
     assert 5000 <= sizes[0][0] <= 6007
     mebibytes = [size >> 20 for size in sizes[1]]
@@ -252,8 +282,8 @@ def test_a_c_program_loads_a_plugin(tmp_path: Path) -> None:
         "#include <infinirt_ext.h>\n#include <stdio.h>\n#include <string.h>\n"
         "int main(int argc, char** argv) {\n"
         "  const char* type = 0; char back[8] = {0}; void* p = 0;\n"
-        "  infinirtXPluginOptions options = {sizeof options, \"mine\", 0, 0};\n"
-        "  if (argc != 2 || infinirtXLoadPlugin(argv[1], &options, &type) || strcmp(type, \"mine\")) return 1;\n"
+        '  infinirtXPluginOptions options = {sizeof options, "mine", 0, 0};\n'
+        '  if (argc != 2 || infinirtXLoadPlugin(argv[1], &options, &type) || strcmp(type, "mine")) return 1;\n'
         "  if (infinirtXSetDeviceType(type) || infinirtMalloc(&p, 8) || infinirtMemset(p, 9, 8)) return 2;\n"
         "  if (infinirtMemcpy(back, p, 8, infinirtMemcpyDeviceToHost) || back[7] != 9 || infinirtFree(p)) return 3;\n"
         "  options.structSize = 3;\n"
@@ -269,7 +299,9 @@ def test_a_c_program_loads_a_plugin(tmp_path: Path) -> None:
 @pytest.mark.peer("paddlepaddle")
 def test_paddlepaddles_own_header_agrees(tmp_path: Path) -> None:
     """A plugin built with it loads, and infinirt_plugin.h has every entry at the same place."""
-    root = output_of(sys.executable, "-c", "import importlib.util as u; print(u.find_spec('paddle').origin)").strip()
+    root = output_of(
+        sys.executable, "-c", "import importlib.util as u; print(u.find_spec('paddle').origin)"
+    ).strip()
     header = Path(root).parent / "include/paddle/phi/backends/device_ext.h"
     text = header.read_text(encoding="utf-8")
     body = text[text.index("struct C_DeviceInterface {") :]
@@ -291,6 +323,18 @@ def test_paddlepaddles_own_header_agrees(tmp_path: Path) -> None:
     )
     output_of("c++", "-std=c++17", f"-I{directory('--include-dir')}", "-fsyntax-only", source)
     plugin = tmp_path / "flawless.so"
-    command = ["c++", "-std=c++17", "-shared", "-fPIC", "-x", "c++", f'-DPADDLE_HEADER="{header}"', SOURCES / "bad.c"]
+    command = [
+        "c++",
+        "-std=c++17",
+        "-shared",
+        "-fPIC",
+        "-x",
+        "c++",
+        f'-DPADDLE_HEADER="{header}"',
+        SOURCES / "bad.c",
+    ]
     subprocess.run([str(word) for word in command] + ["-o", str(plugin)], check=True)
-    assert run("print(infinirt.load_plugin(sys.argv[1])); use(infinirt.Device('flawed:1'))", plugin) == "flawed\n"
+    assert (
+        run("print(infinirt.load_plugin(sys.argv[1])); use(infinirt.Device('flawed:1'))", plugin)
+        == "flawed\n"
+    )

@@ -13,9 +13,7 @@ class AddressRange {
   // Null when there is no room, or no part of the address space could be reserved.
   void* take(size_t bytes);
   void give(void* address, size_t bytes);
-  bool contains(const void* address) const {
-    return reinterpret_cast<uintptr_t>(address) - begin_ < end_ - begin_;
-  }
+  bool contains(const void* address) const { return reinterpret_cast<uintptr_t>(address) - begin_ < end_ - begin_; }
 
  private:
   static constexpr size_t kBytes = size_t{1} << 40;

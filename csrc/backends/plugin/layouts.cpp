@@ -45,7 +45,7 @@ enum Position : size_t {
 
 #define INFINIRT_PLUGIN_ENTRY(NAME, SINCE) \
   static_assert(offsetof(infinirtPluginInterface, NAME) == offset_in(kNewest, kPosition_##NAME));
-#define INFINIRT_PLUGIN_RESERVED(NAME, WORDS)                                                       \
+#define INFINIRT_PLUGIN_RESERVED(NAME, WORDS)                                                      \
   static_assert(offsetof(infinirtPluginInterface, NAME) == offset_in(kNewest, kPosition_##NAME) && \
                 sizeof(infinirtPluginInterface::NAME) == (WORDS) * kWord);
 #include "backends/plugin/entries.inc"

@@ -23,7 +23,7 @@ bool layout_named(const char* name, Layout* layout);
 size_t table_size(Layout layout);
 size_t params_size(Layout layout);
 
-// One entry or one block of reserved words. 
+// One entry or one block of reserved words.
 struct EntryPlace {
   const char* name;
   size_t offset, words;

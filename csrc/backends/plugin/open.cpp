@@ -56,9 +56,9 @@ void* load_library(const OpenRequest& request, std::string* problem) {
 
 bool is_type_name(const char* name) {
   const size_t length = strnlen(name, 64);
-  return length > 0 && length < 64 && std::all_of(name, name + length, [](unsigned char c) {
-           return std::isalnum(c) || c == '_' || c == '-' || c == '.';
-         });
+  return length > 0 && length < 64 &&
+         std::all_of(
+             name, name + length, [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-' || c == '.'; });
 }
 
 bool list_devices(const infinirtPluginInterface& table, const Steps& steps, std::vector<int>* ids,
@@ -111,9 +111,8 @@ bool check_params(const infinirtPluginParams& params, std::string* problem) {
   }
   if (!params.device_type) return fails(problem, "InitPlugin left the device type's name out");
   if (!is_type_name(params.device_type)) {
-    return fails(problem,
-                 "its device type's name is not made of 1 to 63 letters, digits, '_', '-' and '.': '" +
-                     std::string(params.device_type, strnlen(params.device_type, 64)) + "'");
+    return fails(problem, "its device type's name is not made of 1 to 63 letters, digits, '_', '-' and '.': '" +
+                              std::string(params.device_type, strnlen(params.device_type, 64)) + "'");
   }
   return true;
 }
@@ -124,9 +123,10 @@ bool read_table(const OpenRequest& request, PatternedTable& filled, const infini
   const Layout* named = request.forced ? request.forced : request.fallback;
   if (own != filled.table()) {
     if (!named) {
-      return fails(problem,
-                   "InitPlugin put a table of its own in the place of the host's, whose layout cannot be told; name the "
-                   "release it was built for with INFINIRT_PLUGIN_LAYOUT (2.6, 3.0, 3.1, 3.2 or 3.3)");
+      return fails(
+          problem,
+          "InitPlugin put a table of its own in the place of the host's, whose layout cannot be told; name the "
+          "release it was built for with INFINIRT_PLUGIN_LAYOUT (2.6, 3.0, 3.1, 3.2 or 3.3)");
     }
     if (!own) return fails(problem, "InitPlugin made the pointer to the table null");
     std::memcpy(static_cast<void*>(filled.table()), own, table_size(*named));

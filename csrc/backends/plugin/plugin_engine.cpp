@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "core/visible_devices.h"
+
 namespace infinirt::plugin {
 
 namespace {
@@ -21,14 +23,15 @@ PluginEngine::PluginEngine(std::string path, const Probed& probed, const std::st
     : path_(std::move(path)), probed_(probed), has_forced_(forced != nullptr), has_fallback_(fallback != nullptr) {
   if (forced) forced_ = *forced;
   if (fallback) fallback_ = *fallback;
-  units_.resize(static_cast<size_t>(probed.devices));
+  visible_ = visible_devices(type.c_str(), probed.devices, &backend.problem);
+  units_.resize(visible_.size());
   backend.is_accelerator = true;
   backend.device_count = [](const Backend& backend) {
     auto& engine = *static_cast<PluginEngine*>(static_cast<Engine*>(backend.engine));
-    return engine.load() ? engine.probed_.devices : 0;
+    return engine.load() ? static_cast<int>(engine.units_.size()) : 0;
   };
   RequiredFunctions functions;
-  functions.device_count = probed.devices;
+  functions.device_count = static_cast<int>(units_.size());
   functions.thread_safe = thread_safe;
   initialise_emulated(type.c_str(), origin().c_str(), functions);
 }
@@ -42,6 +45,7 @@ std::string PluginEngine::origin() const {
 
 bool PluginEngine::load() {
   std::call_once(loading_, [this] {
+    if (units_.empty()) return;  // none is visible
     OpenRequest request;
     request.path = path_;
     request.told = probed_.told;
@@ -51,12 +55,12 @@ bool PluginEngine::load() {
     std::string problem;
     if (open_plugin(request, &opened_, &problem) != OpenResult::Opened) {
       backend.problem = path_ + ": " + problem;
-    } else if (opened_.ids.size() != units_.size() || opened_.type != probed_.type) {
+    } else if (opened_.ids.size() != static_cast<size_t>(probed_.devices) || opened_.type != probed_.type) {
       backend.problem = path_ + ": it says '" + opened_.type + "' with " + std::to_string(opened_.ids.size()) +
-                        " devices, but said '" + probed_.type + "' with " + std::to_string(units_.size()) +
+                        " devices, but said '" + probed_.type + "' with " + std::to_string(probed_.devices) +
                         " when it was tried out";
     } else {
-      for (size_t i = 0; i < units_.size(); ++i) units_[i].handle.id = opened_.ids[i];
+      for (size_t i = 0; i < units_.size(); ++i) units_[i].handle.id = opened_.ids[static_cast<size_t>(visible_[i])];
       mark_support();
       backend.origin = origin();
       loaded_.store(true, std::memory_order_release);
@@ -132,8 +136,8 @@ infinirtError_t PluginEngine::start_device(int device, Unit& unit) {
   if (auto error = checked(table.get_device(&current), "get_device")) return error;
   if (current.id != handle.id) {
     return fail(infinirtErrorInvalidDevice,
-                "the plugin %s lists %zu devices, but after set_device(%d) succeeded, get_device answers %d", path_.c_str(),
-                units_.size(), handle.id, current.id);
+                "the plugin %s lists %zu devices, but after set_device(%d) succeeded, get_device answers %d",
+                path_.c_str(), opened_.ids.size(), handle.id, current.id);
   }
   unit.handle = handle;
   unit.min_chunk = asked(table.device_min_chunk_size, device);
@@ -198,7 +202,8 @@ infinirtError_t PluginEngine::take_memory(int device, size_t size, void** out) {
   *out = shown ? native : substitutes_.take(bytes);
   if (!*out) {
     opened_.table.device_memory_deallocate(&handle, native, bytes);
-    return fail(infinirtErrorMemoryAllocation, "no address for %zu bytes of %s:%d", bytes, backend.name.c_str(), device);
+    return fail(infinirtErrorMemoryAllocation, "no address for %zu bytes of %s:%d", bytes, backend.name.c_str(),
+                device);
   }
   blocks_[reinterpret_cast<uintptr_t>(*out)] = {static_cast<char*>(native), bytes};
   if (shown && !host_can_read(native)) seen_.add(reinterpret_cast<uintptr_t>(native), bytes);
@@ -228,8 +233,7 @@ char* PluginEngine::native(const void* pointer) const {
   return block.native + (reinterpret_cast<uintptr_t>(pointer) - begin);
 }
 
-infinirtError_t PluginEngine::move(int device, void* dst, const void* src, size_t bytes,
-                                   enum infinirtMemcpyKind kind) {
+infinirtError_t PluginEngine::move(int device, void* dst, const void* src, size_t bytes, enum infinirtMemcpyKind kind) {
   const infinirtPluginInterface& table = opened_.table;
   infinirtPluginDevice_st handle = unit(device).handle;
   switch (kind) {
@@ -301,8 +305,8 @@ void PluginEngine::release(int device, void* pointer, size_t size, MemoryKind ki
   Entry entry(*this, device);
   if (entry.error()) return;
   infinirtPluginDevice_st handle = unit(device).handle;
-  const auto entry_of = kind == MemoryKind::Managed ? opened_.table.unified_memory_deallocate
-                                                    : opened_.table.host_memory_deallocate;
+  const auto entry_of =
+      kind == MemoryKind::Managed ? opened_.table.unified_memory_deallocate : opened_.table.host_memory_deallocate;
   entry_of(&handle, block.native, block.size);
 }
 

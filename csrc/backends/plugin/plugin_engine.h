@@ -77,7 +77,8 @@ class PluginEngine final : public EmulatedEngine {
   std::once_flag loading_;
   std::atomic<bool> loaded_{false};
   OpenedPlugin opened_;
-  std::vector<Unit> units_;
+  std::vector<int> visible_;  // which of the plugin's devices are ours
+  std::vector<Unit> units_;   // of those
   Mutex starting_;  // of devices; the plugin is called under it
   mutable Mutex blocks_mutex_;
   std::map<uintptr_t, Block> blocks_;

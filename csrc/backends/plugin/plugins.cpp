@@ -137,8 +137,9 @@ const BuiltinBackend registration(5, admit_from_environment);
 infinirtError_t read_options(const infinirtXPluginOptions* options, Wishes* wishes, Layout* layout) {
   if (!options) return infinirtSuccess;
   if (options->structSize < sizeof *options) {
-    return fail(infinirtErrorInvalidValue, "options->structSize is %zu, but must be sizeof(infinirtXPluginOptions), %zu",
-                options->structSize, sizeof *options);
+    return fail(infinirtErrorInvalidValue,
+                "options->structSize is %zu, but must be sizeof(infinirtXPluginOptions), %zu", options->structSize,
+                sizeof *options);
   }
   wishes->type = options->deviceType && *options->deviceType ? options->deviceType : nullptr;
   wishes->thread_safe = options->threadSafe != 0;

@@ -58,7 +58,6 @@ std::string helper_path() {
   return "";
 }
 
-
 // posix_spawn, because this process may have threads and locks of all kinds.
 int start(const std::string& helper, const char* const* arguments, const File& report, const File& output,
           pid_t* process) {
@@ -216,7 +215,8 @@ Probed probe(const std::string& path, const Layout* forced, const Layout* fallba
   Probed result;
   static const std::string helper = helper_path();
   if (helper.empty()) {
-    result.problem = std::string("it cannot be tried out: ") + kHelperName + " is not beside the library; install again";
+    result.problem =
+        std::string("it cannot be tried out: ") + kHelperName + " is not beside the library; install again";
     return result;
   }
   // What the releases' own headers check passes for one of the first two; the others are for plugins that are stricter.

@@ -110,7 +110,9 @@ def run(as_json: bool) -> None:
             console.print(f"         [yellow]note:[/] {entry['problem']}", highlight=False)
     for plugin in data["plugins"]:
         if plugin["problem"]:
-            console.print(f"plugin   {plugin['path']}: [yellow]refused:[/] {escape(plugin['problem'])}", highlight=False)
+            console.print(
+                f"plugin   {plugin['path']}: [yellow]refused:[/] {escape(plugin['problem'])}", highlight=False
+            )
     for owner in data["other_owners"]:
         console.print(
             f"[yellow]warning[/]  the distribution {owner} also installs a package named infinirt; uninstall one of the two"
