@@ -127,6 +127,7 @@ class Engine {
 
   Backend backend;
   std::vector<std::unique_ptr<EngineDevice>> devices;
+  std::atomic<bool> used_by_others{false};  // streams of other engines have used this one's memory
 
  protected:
   // Fills backend.table with the engine's functions and creates `count` devices. Call last in the constructor.

@@ -107,7 +107,9 @@ infinirtError_t check_operand(const Engine& engine, const Operand& operand, cons
                 "%s %p has %zu bytes left in its allocation of %zu bytes at %s:%d, but %zu are needed", argument,
                 pointer, left, operand.size, type, operand.device, bytes);
   }
-  const bool reachable = operand.backend == &engine.backend || operand.backend->extensions.CopyNow;
+  const auto* theirs = static_cast<const Engine*>(operand.backend->engine);
+  const bool reachable = operand.backend == &engine.backend || operand.backend->extensions.CopyNow ||
+                         (theirs && theirs->host_address(pointer));
   if (!reachable && operand.place == Place::Device) {
     return fail(infinirtErrorInvalidValue,
                 "%s %p is memory of %s:%d, which device type '%s' cannot reach; copy it to host memory first", argument,
@@ -168,6 +170,12 @@ infinirtError_t free_memory(void* pointer, const char* argument) {
 
 void wait_for_users(Engine& engine, int device) {
   std::vector<Point> points;
+  if (engine.used_by_others.load(std::memory_order_acquire)) {
+    for (Engine* other : all_engines()) {
+      if (other == &engine) continue;
+      for (const auto& user : other->devices) collect_tails(*user, points);
+    }
+  }
   for (const auto& user : engine.devices) {
     bool concerned = device < 0 || user->ordinal == device;
     if (!concerned) {

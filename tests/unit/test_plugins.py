@@ -76,16 +76,71 @@ def test_several_plugins_and_names(tmp_path: Path) -> None:
         "else: raise AssertionError('two types of one name')\n"
         "assert infinirt.load_plugin(sys.argv[3], type='third') == 'third'\n"
         "for type in ('first', 'second', 'third', 'cpu'):\n"
-        "    for device in infinirt.devices(type): use(device)\n"
-        # From one plugin to another by way of the host.
-        "a, b = (infinirt.Device(type).allocate(100) for type in ('first', 'second'))\n"
-        "try: b.copy_from(a)\n"
-        "except infinirt.InvalidValueError as error: assert 'copy it to host memory first' in str(error)\n"
-        "else: raise AssertionError('a copy that nobody can make')",
+        "    for device in infinirt.devices(type): use(device)\n",
         first,
         second,
         again,
     )
+
+
+CROSS = """
+from infinirt import runtime as rt
+infinirt.load_plugin(sys.argv[1])
+infinirt.load_plugin(sys.argv[2])
+size = 3 << 20
+data = bytes(range(256)) * (size // 256)
+kind = rt.infinirtMemcpyKind.infinirtMemcpyDefault
+
+def check(answer):
+    assert answer[0] == 0, rt.infinirtXGetLastErrorMessage()
+    return answer[1] if len(answer) > 1 else None
+
+pointers = {}
+for type in ("cpu", "first", "second"):
+    check(rt.infinirtXSetDeviceType(type))
+    pointers[type] = check(rt.infinirtMalloc(size))
+for current in pointers:
+    check(rt.infinirtXSetDeviceType(current))
+    stream = check(rt.infinirtStreamCreate())
+    for source in pointers:
+        for target in pointers:
+            if source == target or current not in (source, target):
+                continue
+            for asynchronous in (False, True):
+                check(rt.infinirtMemset(pointers[target], 0, size))
+                check(rt.infinirtMemcpy(pointers[source], data, size, kind))
+                for type in pointers:
+                    check(rt.infinirtXSetDeviceType(type)); check(rt.infinirtDeviceSynchronize())
+                check(rt.infinirtXSetDeviceType(current))
+                if asynchronous:
+                    check(rt.infinirtMemcpyAsync(pointers[target], pointers[source], size, kind, stream))
+                    check(rt.infinirtStreamSynchronize(stream))
+                else:
+                    check(rt.infinirtMemcpy(pointers[target], pointers[source], size, kind))
+                back = bytearray(size)
+                check(rt.infinirtMemcpy(back, pointers[target], size, kind))
+                assert back == data, (current, source, target, asynchronous)
+                check(rt.infinirtMemset(pointers[target], 0, size)); check(rt.infinirtDeviceSynchronize())
+                check(rt.infinirtMemcpy2D(pointers[target], 1000, pointers[source], 500, 300, 50, kind))
+                check(rt.infinirtMemcpy(back, pointers[target], size, kind))
+                assert all(back[i * 1000 : i * 1000 + 300] == data[i * 500 : i * 500 + 300] for i in range(50))
+check(rt.infinirtXSetDeviceType("cpu"))
+stream = check(rt.infinirtStreamCreate())
+error, = rt.infinirtMemcpyAsync(pointers["first"], pointers["second"], size, kind, stream)
+assert error != 0 and "copy on a stream of one of them" in rt.infinirtXGetLastErrorMessage()[1], error
+# Freed while a stream of another type is about to use it.
+for _ in range(20):
+    check(rt.infinirtXSetDeviceType("first")); memory = check(rt.infinirtMalloc(size))
+    check(rt.infinirtMemcpyAsync(pointers["cpu"], memory, size, kind, stream))
+    check(rt.infinirtFree(memory))
+check(rt.infinirtStreamSynchronize(stream))
+"""
+
+
+@pytest.mark.parametrize("memory", ["", "isolated"])
+def test_copies_between_device_types(memory: str, tmp_path: Path) -> None:
+    first, second = toy(tmp_path, name="first"), toy(tmp_path, "TOY_LOW", layout="2.6", name="second")
+    run(CROSS, first, second, INFINIRT_CPU_MEMORY=memory)
 
 
 def test_copies_between_devices(tmp_path: Path) -> None:

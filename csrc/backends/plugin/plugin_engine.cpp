@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/visible_devices.h"
+#include "engine/memory.h"
 
 namespace infinirt::plugin {
 
@@ -15,6 +16,22 @@ constexpr size_t kHostAlignment = 4096;  // managed memory is advised about by t
 constexpr uintptr_t kFirstShown = uintptr_t{64} << 10;   // below, an address looks like null
 constexpr uintptr_t kEndShown = uintptr_t{1} << 47;      // what programs can have on every machine
 constexpr int64_t kDrainNanoseconds = 2000000000;
+
+// For other device types: one side is a plugin's memory, the other the same one's or the host's.
+infinirtError_t copy_now(const CrossCopy& copy) {
+  const Operand dst = find_operand(copy.dst), src = find_operand(copy.src);
+  const auto is_plugins = [](const Operand& operand) {
+    return operand.place == Place::Device && operand.backend->extensions.CopyNow == copy_now;
+  };
+  const Backend* backend = is_plugins(dst) ? dst.backend : is_plugins(src) ? src.backend : nullptr;
+  if (!backend) return fail(infinirtErrorInvalidValue, "the memory of a copy was freed before it ran");
+  const auto device = [&](const Operand& operand) {
+    return operand.backend == backend ? operand.work_device() : int16_t{-1};
+  };
+  return static_cast<Engine*>(backend->engine)
+      ->copy({copy.dst, copy.src, copy.dst_pitch, copy.src_pitch, copy.dst_slice, copy.src_slice, copy.width,
+              copy.height, copy.depth, nullptr, device(dst), device(src), nullptr});
+}
 
 }  // namespace
 
@@ -34,6 +51,7 @@ PluginEngine::PluginEngine(std::string path, const Probed& probed, const std::st
   functions.device_count = static_cast<int>(units_.size());
   functions.thread_safe = thread_safe;
   initialise_emulated(type.c_str(), origin().c_str(), functions);
+  backend.extensions.CopyNow = copy_now;
 }
 
 std::string PluginEngine::origin() const {
