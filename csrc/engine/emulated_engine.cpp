@@ -63,6 +63,17 @@ EmulatedEngine::Entry::Entry(EmulatedEngine& engine, int device) {
   if (lock_) engine.last_device_ = device;
 }
 
+bool EmulatedEngine::close() {
+  constexpr int kPatienceMilliseconds = 1000;
+  for (int waited = 0; !functions_.thread_safe && !mutex_.try_lock(); ++waited) {
+    if (waited == kPatienceMilliseconds) return false;
+    usleep(1000);
+  }
+  const bool first = !closed_.exchange(true);
+  if (!functions_.thread_safe) mutex_.unlock();
+  return first;
+}
+
 void EmulatedEngine::initialise_emulated(const char* name, const char* origin, const RequiredFunctions& functions) {
   functions_ = functions;
   accounts_ = std::make_unique<Account[]>(static_cast<size_t>(std::max(functions.device_count, 1)));

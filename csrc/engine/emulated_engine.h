@@ -80,7 +80,8 @@ class EmulatedEngine : public Engine {
     return accounts_[static_cast<size_t>(device)].limit.load(std::memory_order_relaxed);
   }
 
-  std::atomic<bool> closed_{false};  // the process ends: nothing enters the backend any more
+  // The process ends: from now on every entry fails. False when somebody is inside and does not come out.
+  bool close();
 
  private:
   struct Account {
@@ -94,6 +95,7 @@ class EmulatedEngine : public Engine {
   infinirtError_t fill_span(int device, char* dst, unsigned char value, size_t bytes);
   size_t total(int device) const;
 
+  std::atomic<bool> closed_{false};
   RequiredFunctions functions_;
   Mutex mutex_;  // held during every call of the backend, unless it is thread-safe
   int last_device_ = -1;  // under mutex_: what the latest call made current, on whatever thread

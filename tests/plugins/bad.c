@@ -66,6 +66,45 @@ static C_Status copy(const C_Device device, void* dst, const void* src, size_t s
   return C_SUCCESS;
 #endif
 }
+#ifdef PADDLE_HEADER /* what PaddlePaddle wants besides */
+static C_Status synchronize_device(const C_Device device) {
+  (void)device;
+  return C_SUCCESS;
+}
+static C_Status create_event(const C_Device device, C_Event* event) {
+  (void)device;
+  *event = NULL;
+  return C_SUCCESS;
+}
+static C_Status record_event(const C_Device device, C_Stream stream, C_Event event) {
+  (void)device, (void)stream, (void)event;
+  return C_SUCCESS;
+}
+static C_Status end_event(const C_Device device, C_Event event) {
+  (void)device, (void)event;
+  return C_SUCCESS;
+}
+static C_Status create_stream(const C_Device device, C_Stream* stream) {
+  (void)device;
+  *stream = NULL;
+  return C_SUCCESS;
+}
+static C_Status end_stream(const C_Device device, C_Stream stream) {
+  (void)device, (void)stream;
+  return C_SUCCESS;
+}
+static C_Status stats(const C_Device device, size_t* total, size_t* available) {
+  (void)device;
+  *total = *available = (size_t)1 << 30;
+  return C_SUCCESS;
+}
+static C_Status min_chunk(const C_Device device, size_t* size) {
+  (void)device;
+  *size = 256;
+  return C_SUCCESS;
+}
+#endif
+
 static C_Status initialize(void) {
 #if defined(INITIALIZE_FAILS)
   return C_FAILED;
@@ -131,6 +170,17 @@ memset((void*)table, 0, sizeof *table);
   table->memory_copy_h2d = copy;
 #ifndef NO_D2H
   table->memory_copy_d2h = copy;
+#endif
+#ifdef PADDLE_HEADER
+  table->synchronize_device = synchronize_device;
+  table->create_event = create_event;
+  table->record_event = record_event;
+  table->destroy_event = table->synchronize_event = end_event;
+  table->create_stream = create_stream;
+  table->destroy_stream = table->synchronize_stream = end_stream;
+  table->memory_copy_d2d = copy;
+  table->device_memory_stats = stats;
+  table->device_min_chunk_size = min_chunk;
 #endif
 #ifdef NOT_CLEARED
   table->blas_axpby = NULL;

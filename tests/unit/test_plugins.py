@@ -393,3 +393,13 @@ def test_paddlepaddles_own_header_agrees(tmp_path: Path) -> None:
         run("print(infinirt.load_plugin(sys.argv[1])); use(infinirt.Device('flawed:1'))", plugin)
         == "flawed\n"
     )
+    # The same file in PaddlePaddle.
+    said = output_of(
+        sys.executable,
+        "-c",
+        "import paddle\n"
+        "x = paddle.to_tensor([1.0, 2.0, 3.0], place=paddle.CustomPlace('flawed', 1))\n"
+        "print(paddle.device.get_all_custom_device_type(), x.numpy().tolist())",
+        CUSTOM_DEVICE_ROOT=str(tmp_path),
+    )
+    assert said.splitlines()[-1] == "['flawed'] [1.0, 2.0, 3.0]"

@@ -105,11 +105,13 @@ void PluginEngine::mark_support() {
 }
 
 void PluginEngine::shut_down() {
-  if (!loaded_.load(std::memory_order_acquire) || !drain_engine(*this, kDrainNanoseconds)) return;
-  if (closed_.exchange(true)) return;
-  for (Unit& unit : units_) {
+  if (!loaded_.load(std::memory_order_acquire) || !drain_engine(*this, kDrainNanoseconds) || !close()) return;
+  for (const Unit& unit : units_) {
+    if (!unit.ready || !opened_.table.deinit_device) continue;
     infinirtPluginDevice_st handle = unit.handle;
-    if (unit.ready && opened_.table.deinit_device) opened_.table.deinit_device(&handle);
+    if (!succeeded(opened_.table.set_device(&handle))) continue;
+    handle = unit.handle;
+    opened_.table.deinit_device(&handle);
   }
   if (opened_.table.finalize) opened_.table.finalize();
 }
@@ -121,7 +123,9 @@ void PluginEngine::refuse_in_forked_child() {
   backend.refusal = "the process was forked after the plugin of device type '" + backend.name +
                     "' had been started in its parent; start the process with spawn or exec, or fork before the first "
                     "use of the device";
-  closed_.store(true);
+  backend.problem = backend.refusal;
+  backend.problem_code = backend.refusal_code;
+  loaded_.store(false);  // at exit there is nothing to end here
 }
 
 infinirtError_t PluginEngine::checked(enum infinirtPluginStatus status, const char* entry) {
@@ -176,6 +180,11 @@ infinirtError_t PluginEngine::set_current(int device) {
   }
   infinirtPluginDevice_st handle = wanted.handle;
   return checked(opened_.table.set_device(&handle), "set_device");
+}
+
+bool PluginEngine::is_ready(int device) {
+  std::lock_guard guard(starting_);
+  return unit(device).ready;
 }
 
 infinirtError_t PluginEngine::wait_for_all(int device) {
@@ -265,7 +274,7 @@ infinirtError_t PluginEngine::move(int device, void* dst, const void* src, size_
 }
 
 infinirtError_t PluginEngine::move_between(int dst_device, int src_device, void* dst, const void* src, size_t bytes) {
-  if (!opened_.table.memory_copy_p2p || !unit(src_device).ready) return infinirtErrorNotSupported;
+  if (!opened_.table.memory_copy_p2p || !is_ready(src_device)) return infinirtErrorNotSupported;
   infinirtPluginDevice_st to = unit(dst_device).handle, from = unit(src_device).handle;
   return checked(opened_.table.memory_copy_p2p(&to, &from, native(dst), native(src), bytes), "memory_copy_p2p");
 }

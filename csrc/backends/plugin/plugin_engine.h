@@ -59,6 +59,7 @@ class PluginEngine final : public EmulatedEngine {
   bool moves_within_device() const override { return opened_.table.memory_copy_d2d != nullptr; }
 
   infinirtError_t start_device(int device, Unit& unit);
+  bool is_ready(int device);
   infinirtError_t take_host_memory(int device, size_t size, MemoryKind kind, void** out);
   std::string origin() const;
   void mark_support();
