@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "device_table.h"
 
@@ -110,6 +111,8 @@ static C_Status initialize(void) {
   return C_FAILED;
 #elif defined(INITIALIZE_EXITS)
   exit(0);
+#elif defined(INITIALIZE_HANGS)
+  for (;;) pause();
 #else
   return C_SUCCESS;
 #endif

@@ -13,8 +13,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
+
+#include "core/log.h"
+#include "core/visible_devices.h"
 
 extern char** environ;
 
@@ -25,6 +29,15 @@ namespace {
 constexpr int kPatienceSeconds = 60;
 constexpr size_t kShownOutput = 400;
 constexpr const char* kHelperName = "infinirt-plugin-probe";
+
+int patience_seconds() {
+  const char* wanted = std::getenv("INFINIRT_PLUGIN_TIMEOUT");
+  int seconds = 0;
+  if (!wanted || !*wanted) return kPatienceSeconds;
+  if (parse_number(wanted, &seconds) && seconds > 0) return seconds;
+  report_setting("INFINIRT_PLUGIN_TIMEOUT", wanted, "a number of seconds");
+  return kPatienceSeconds;
+}
 
 class File {
  public:
@@ -181,18 +194,20 @@ Answer ask(const std::string& helper, const std::string& path, const Layout* for
   }
   to.close();
   std::string report;
-  const bool in_time = read_report(from.get(), now_ms() + kPatienceSeconds * 1000, &report);
+  const int patience = patience_seconds();
+  const bool in_time = read_report(from.get(), now_ms() + int64_t{patience} * 1000, &report);
   if (!in_time) kill(process, SIGKILL);
   int status = 0;
   const bool known = end_of(process, &status);
   const Answer answer = understand(report, result);
   if (answer != Answer::Failed || !result->problem.empty()) return answer;
   const std::string step = last_step(report), said = last_output(output.get());
-  result->problem = (!in_time ? "it did not return within " + std::to_string(kPatienceSeconds) + " seconds"
-                     : known  ? death(status)
-                              : std::string("it ended the process")) +
-                    " in the step '" + step + "', tried out in a process of its own" +
-                    (said.empty() ? "" : "; it last wrote: " + said);
+  result->problem =
+      (!in_time ? "it did not return within " + std::to_string(patience) + " seconds (INFINIRT_PLUGIN_TIMEOUT)"
+       : known  ? death(status)
+                : std::string("it ended the process")) +
+      " in the step '" + step + "', tried out in a process of its own" +
+      (said.empty() ? "" : "; it last wrote: " + said);
   return Answer::Failed;
 }
 
