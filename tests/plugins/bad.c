@@ -107,12 +107,14 @@ static C_Status min_chunk(const C_Device device, size_t* size) {
 #endif
 
 static C_Status initialize(void) {
-#if defined(INITIALIZE_FAILS)
-  return C_FAILED;
-#elif defined(INITIALIZE_EXITS)
+#ifdef INITIALIZE_EXITS
   exit(0);
-#elif defined(INITIALIZE_HANGS)
+#endif
+#ifdef INITIALIZE_HANGS
   for (;;) pause();
+#endif
+#ifdef INITIALIZE_FAILS
+  return C_FAILED;
 #else
   return C_SUCCESS;
 #endif
