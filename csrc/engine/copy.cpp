@@ -123,6 +123,12 @@ infinirtError_t copy_asynchronously(Stream& stream, CopyRequest& request) {
   return copy_later(stream, work);
 }
 
+bool is_device_memory_of(const Backend& backend, const void* pointer) {
+  Allocation found;
+  return registry_find(pointer, &found) && found.backend == &backend && found.kind != MemoryKind::Pinned &&
+         found.kind != MemoryKind::Registered && found.kind != MemoryKind::Managed;
+}
+
 // Between two device types neither of which the host reaches.
 infinirtError_t copy_by_way_of_host(Engine& engine, const CopyWork& work, bool from_own) {
   constexpr size_t kStep = size_t{1} << 20;
@@ -196,19 +202,18 @@ infinirtError_t check_copy(const Engine& engine, CopyRequest& request) {
 
 infinirtError_t perform_copy(Engine& engine, const CopyWork& work) {
   if (!work.other) return engine.copy(work);
-  const Operand dst = find_operand(work.dst), src = find_operand(work.src);
   if (!work.other->extensions.CopyNow) {  // its memory is the host's, in another place perhaps
     const auto* theirs = static_cast<const Engine*>(work.other->engine);
     CopyWork here = work;
-    if (dst.other_than(engine.backend)) here.dst = theirs->host_address(work.dst), here.dst_device = -1;
-    if (src.other_than(engine.backend)) here.src = theirs->host_address(work.src), here.src_device = -1;
+    if (is_device_memory_of(*work.other, work.dst)) here.dst = theirs->host_address(work.dst), here.dst_device = -1;
+    if (is_device_memory_of(*work.other, work.src)) here.src = theirs->host_address(work.src), here.src_device = -1;
     return engine.copy(here);
   }
-  const auto hidden = [&](const Operand& operand, const void* pointer) {
-    return operand.place == Place::Device && operand.backend == &engine.backend && !engine.host_address(pointer);
+  const auto hidden = [&](const void* pointer) {
+    return is_device_memory_of(engine.backend, pointer) && !engine.host_address(pointer);
   };
-  if (hidden(dst, work.dst)) return copy_by_way_of_host(engine, work, false);
-  if (hidden(src, work.src)) return copy_by_way_of_host(engine, work, true);
+  if (hidden(work.dst)) return copy_by_way_of_host(engine, work, false);
+  if (hidden(work.src)) return copy_by_way_of_host(engine, work, true);
   // The other side takes our memory for the host's.
   const auto reached = [&](const void* pointer) {
     return const_cast<void*>(engine.in_device_range(pointer) ? engine.host_address(pointer) : pointer);
