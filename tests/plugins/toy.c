@@ -3,9 +3,10 @@
  * the device's. Copies within a device and sets take effect when the device is synchronised.
  *
  * Built with TOY_NAME (device type), TOY_DEVICES, LAYOUT, TOY_MINIMAL (required entries only), TOY_LOW (every device's
- * addresses begin at 0). The environment: TOY_LOG, a file to which it writes what was started and ended. */
+ * addresses begin at 0), TOY_THREAD_SAFE (any number of threads may call). The environment: TOY_LOG, a file to which it writes what was started and ended. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,11 +57,17 @@ static void complain(const char* what) {
   abort();
 }
 
+#ifdef TOY_THREAD_SAFE
 static void enter(void) {
-  if (atomic_fetch_add(&inside, 1) != 0) complain("called by two threads at a time");
+  while (atomic_exchange(&inside, 1) != 0) sched_yield();
 }
+#else
+static void enter(void) {
+  if (atomic_exchange(&inside, 1) != 0) complain("called by two threads at a time");
+}
+#endif
 static C_Status leave(C_Status status) {
-  atomic_fetch_sub(&inside, 1);
+  atomic_store(&inside, 0);
   return status;
 }
 
@@ -84,7 +91,10 @@ static struct unit* unit_of(const C_Device device) {
 /* The device, which must be current. */
 static struct unit* current(const C_Device device) {
   struct unit* unit = unit_of(device);
-  if (thread_device != device->id || process_device != device->id) complain("another device is current");
+  if (thread_device != device->id) complain("another device is current on the thread");
+#ifndef TOY_THREAD_SAFE
+  if (process_device != device->id) complain("another device is current in the process");
+#endif
   return unit;
 }
 
@@ -153,7 +163,7 @@ static C_Status set_device(const C_Device device) {
   return leave(C_SUCCESS);
 }
 static C_Status get_device(const C_Device device) {
-  device->id = process_device;
+  device->id = thread_device;
   return C_SUCCESS;
 }
 

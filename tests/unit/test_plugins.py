@@ -255,17 +255,18 @@ def test_a_forked_child_refuses_and_the_parent_goes_on(tmp_path: Path) -> None:
     )
 
 
-def test_many_threads_use_a_plugin_one_at_a_time(tmp_path: Path) -> None:
-    """The toy aborts when two threads call it at a time, or with another device current."""
+@pytest.mark.parametrize("thread_safe", [False, True])
+def test_many_threads_use_a_plugin(thread_safe: bool, tmp_path: Path) -> None:
+    """The toy aborts when it is called with another device current, or by two threads at a time unless it allows that."""
     run(
         "import threading\n"
-        "infinirt.load_plugin(sys.argv[1])\n"
+        f"infinirt.load_plugin(sys.argv[1], thread_safe={thread_safe})\n"
         "def work(device):\n"
         "    for _ in range(10): use(device)\n"
         "threads = [threading.Thread(target=work, args=(d,)) for d in infinirt.devices('toy') * 3]\n"
         "for thread in threads: thread.start()\n"
         "for thread in threads: thread.join()",
-        toy(tmp_path),
+        toy(tmp_path, *(["TOY_THREAD_SAFE"] if thread_safe else [])),
     )
 
 
