@@ -272,6 +272,36 @@ INFINIRT_API int infinirtXCallMayWait(const char* type);
  * not been looked for yet. */
 INFINIRT_API infinirtError_t infinirtXAddLibraryFolder(const char* folder);
 
+/* ---- Plugins -------------------------------------------------------------------------------------------------------
+ * A shared object with PaddlePaddle's custom-runtime interface (infinirt_plugin.h, or PaddlePaddle's own header of 2.6 to
+ * 3.3) becomes a device type. Files and folders in INFINIRT_PLUGIN_PATH, separated by ':', are looked at when device types are
+ * first asked for. Each file is tried out in a process of its own before it is loaded into this one: a plugin that fails or
+ * crashes there is refused, and everything else works on. */
+
+typedef struct infinirtXPluginOptions {
+  size_t structSize;      /* sizeof(infinirtXPluginOptions) */
+  const char* deviceType; /* the name it is to have here; null: its own */
+  const char* layout;     /* the PaddlePaddle release it was built for, "2.6" to "3.3"; null: found out */
+  int threadSafe; /* 1: its entries may be called by several threads at a time, each with a device of its own current */
+} infinirtXPluginOptions;
+
+/* Loads a plugin for the life of the process; `options` and `type` may be null. A file that is loaded already is no error.
+ * SharedObjectInitFailed, with the reason, when the plugin is refused; FileNotFound; InvalidValue for a device type's name
+ * that is taken or an unknown layout. */
+INFINIRT_API infinirtError_t infinirtXLoadPlugin(const char* path, const infinirtXPluginOptions* options,
+                                                 const char** type);
+
+typedef struct infinirtXPluginInfo {
+  const char* path;
+  const char* deviceType; /* "" when it was refused */
+  const char* layout; /* likewise */
+  const char* problem; /* why it was refused; "" when it was not */
+} infinirtXPluginInfo;
+
+/* The plugins that were tried, in that order, and what came of each; the texts live as long as the process. */
+INFINIRT_API infinirtError_t infinirtXGetPluginCount(int* count);
+INFINIRT_API infinirtError_t infinirtXGetPluginInfo(infinirtXPluginInfo* info, int index);
+
 /* ---- Testing aids (CPU device) ------------------------------------------------------------------------------------ */
 
 /* Limits the memory of a device: allocations beyond `bytes` fail as out of memory. 0 takes the limit away. The initial

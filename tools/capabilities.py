@@ -20,8 +20,9 @@ TYPES = ("cpu", "cpu-min")  # what every build has
 INTRODUCTION = """# What each device type can do
 
 *native*: done by the backend itself; *emulated*: done by the runtime on top of what the backend has; *none*: the function exists and
-returns `infinirtErrorNotSupported` with a message. A program asks `infinirtXGetSupport` (`infinirt.support` in Python). This page
-is written by `tools/capabilities.py`.
+returns `infinirtErrorNotSupported` with a message. A program asks `infinirtXGetSupport` (`infinirt.support` in Python). A
+[plugin](plugins.md) is like `cpu-min`, but has no kernels, and what it fills in itself is native. This page is written by
+`tools/capabilities.py`.
 """
 
 

@@ -1,5 +1,7 @@
 #include "allocator/caching_allocator.h"
 
+#include <algorithm>
+
 #include "allocator/impl.h"
 
 namespace infinirt {
@@ -198,6 +200,15 @@ size_t CachingAllocator::release_threshold() const noexcept { return impl_->rele
 void CachingAllocator::set_limit(size_t bytes) noexcept {
   Impl::Guard guard(impl_->heap.lock);
   impl_->heap.limit = bytes;
+}
+void CachingAllocator::set_segment_sizes(const SegmentSizes& sizes) noexcept {
+  const auto chunks = [](size_t bytes) {
+    return bytes == 0 ? kChunk : bytes > SIZE_MAX - kChunk ? bytes / kChunk * kChunk : round_up(bytes, kChunk);
+  };
+  Impl::Guard guard(impl_->heap.lock);
+  impl_->first_segment = chunks(sizes.first);
+  impl_->min_segment = chunks(sizes.least);
+  impl_->max_segment = std::max(chunks(sizes.most), impl_->min_segment);
 }
 size_t CachingAllocator::limit() const noexcept {
   Impl::Guard guard(impl_->heap.lock);

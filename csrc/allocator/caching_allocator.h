@@ -26,6 +26,13 @@
 
 namespace infinirt {
 
+// Of the segments that an allocator asks for, in bytes, each a multiple of 2 MiB or rounded up to one.
+struct SegmentSizes {
+  size_t first = size_t{2} << 20;  // of the first one
+  size_t least = size_t{2} << 20;  // of the others, which grow with what is held up to
+  size_t most = size_t{64} << 20;  // this; larger requests get their own
+};
+
 struct AllocatorOptions {
   size_t limit = 0;  // most bytes of segments ever held; 0 = no limit
   size_t release_threshold = 0;  // what trim_to_threshold keeps
@@ -129,6 +136,8 @@ class CachingAllocator {
   // 0 = none. A limit below what is held bars growth, and takes nothing away.
   void set_limit(size_t bytes) noexcept;
   size_t limit() const noexcept;
+  // For segments that are asked for from now on.
+  void set_segment_sizes(const SegmentSizes& sizes) noexcept;
 
   AllocatorStats stats() const noexcept;
   void reset_used_high() noexcept;

@@ -206,7 +206,7 @@ struct CachingAllocator::Impl {
 
   SegmentSource& source;
   StreamOrder& order;
-  size_t min_segment, max_segment;
+  size_t first_segment, min_segment, max_segment;  // under heap.lock
   std::atomic<bool> follow_events, opportunistic, internal_dependencies;
   std::atomic<size_t> release_threshold;
   std::atomic<uint64_t> failures{0};

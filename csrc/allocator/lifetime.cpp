@@ -9,7 +9,8 @@ using Impl = CachingAllocator::Impl;
 Impl::Impl(SegmentSource& source, StreamOrder& order, const AllocatorOptions& options)
     : source(source),
       order(order),
-      min_segment(round_up(options.min_segment ? options.min_segment : kChunk, kChunk)),
+      first_segment(round_up(options.min_segment ? options.min_segment : kChunk, kChunk)),
+      min_segment(first_segment),
       max_segment(options.max_segment / kChunk * kChunk),
       follow_events(options.reuse_follow_event_dependencies),
       opportunistic(options.reuse_allow_opportunistic),

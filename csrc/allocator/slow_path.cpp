@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <new>
 
 #include "allocator/impl.h"
@@ -210,10 +211,9 @@ Status Impl::map_segment(const Request& request, LargeBlock** block) noexcept {
   {
     // Segments grow with the pool: few of them when much is used, little unused memory when little is.
     Guard guard(heap.lock);
-    generous = round_up(heap.reserved / 8, kChunk);
+    generous =
+        heap.reserved == 0 ? first_segment : std::clamp(round_up(heap.reserved / 8, kChunk), min_segment, max_segment);
   }
-  if (generous < min_segment) generous = min_segment;
-  if (generous > max_segment) generous = max_segment;
   if (generous < needed) generous = needed;
   swap_idle_segments(generous);
   Status status = kStatusOutOfMemory;

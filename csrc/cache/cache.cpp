@@ -152,7 +152,7 @@ Cache* create(const infinirtXCacheProps& props) try {
   ThreadState& ts = thread_state();
   const Backend* backend = route_current(ts);
   if (!backend) return nullptr;
-  const int devices = backend->device_count();
+  const int devices = backend->device_count(*backend);
   if (props.device < 0 || props.device >= devices) {
     fail(infinirtErrorInvalidDevice, "props->device %d does not exist; device type '%s' has %d", props.device,
          backend->name.c_str(), devices);

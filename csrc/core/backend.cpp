@@ -96,7 +96,7 @@ const Backend* default_backend() {
       char* end = nullptr;
       const char* number = wanted + type.size();
       const long ordinal = *number ? std::strtol(number + 1, &end, 10) : 0;
-      const int count = backend->device_count();
+      const int count = backend->device_count(*backend);
       if (*number && (end == number + 1 || *end || ordinal < 0 || (count > 0 && ordinal >= count))) {
         fail(infinirtErrorInvalidDevice, "INFINIRT_DEVICE=%s: '%s' is not the number of a device; '%s' has %d device%s",
              wanted, number + 1, type.c_str(), count, count == 1 ? "" : "s");
@@ -112,7 +112,7 @@ const Backend* default_backend() {
   }
   for (int i = 0; i < backend_count(); ++i) {
     Backend* backend = l.items[i];
-    if (backend->is_accelerator && backend->device_count() > 0) return l.chosen = backend;
+    if (backend->is_accelerator && backend->device_count(*backend) > 0) return l.chosen = backend;
   }
   Backend* fallback = find_backend("cpu");
   if (!fallback) fail(infinirtErrorNoDevice, "there is no device of any type");
@@ -122,7 +122,7 @@ const Backend* default_backend() {
 const Backend* current_backend(ThreadState& ts) {
   if (!ts.backend) {
     const Backend* backend = default_backend();
-    if (backend && backend->device_count() == 0) {
+    if (backend && backend->device_count(*backend) == 0) {
       fail(backend->problem_code, "device type '%s' has no device: %s", backend->name.c_str(),
            backend->problem.c_str());
       return nullptr;

@@ -54,7 +54,8 @@ struct Backend {
   BackendTable table;
   BackendExtensions extensions;
   std::array<Support, static_cast<size_t>(FunctionId::Count)> support{};
-  int (*device_count)() = nullptr;  // never fails; 0 when unusable. May load a library, and then fills what is above
+  // Never fails; 0 when unusable. May load a library, and then fills what is above.
+  int (*device_count)(const Backend&) = nullptr;
   bool (*calls_may_wait)() = nullptr;  // see infinirtXCallMayWait; null: never
   void* engine = nullptr;  // the engine instance of an engine-run backend
 };

@@ -28,7 +28,7 @@ infinirtError_t set_device_type(const char* type) {
   Backend* backend = find_backend(type);
   if (!backend)
     return fail(infinirtErrorInvalidDevice, "type '%s' does not exist; known types: %s", type, known_types().c_str());
-  if (backend->device_count() == 0) {
+  if (backend->device_count(*backend) == 0) {
     return fail(backend->problem_code, "type '%s' has no device: %s", type, backend->problem.c_str());
   }
   choose_backend(thread_state(), backend);
@@ -41,7 +41,7 @@ infinirtError_t get_support(enum infinirtXSupport* support, const char* type, co
   Backend* backend = find_backend(type);
   if (!backend)
     return fail(infinirtErrorInvalidDevice, "type '%s' does not exist; known types: %s", type, known_types().c_str());
-  backend->device_count();  // may load a library that knows
+  backend->device_count(*backend);  // may load a library that knows
   for (size_t i = 0; i < static_cast<size_t>(FunctionId::Count); ++i) {
     if (std::strcmp(kFunctionNames[i], function) == 0) {
       *support = static_cast<infinirtXSupport>(backend->support[i]);
@@ -208,7 +208,7 @@ infinirtError_t infinirtXGetDeviceTypeInfo(infinirtXDeviceTypeInfo* info, int in
     return finish_error(__func__, fail(infinirtErrorInvalidValue, "index %d is out of range; there are %d device types",
                                        index, backend_count()));
   }
-  const int devices = backend->device_count();  // first: it may find out what the texts say
+  const int devices = backend->device_count(*backend);  // first: it may find out what the texts say
   *info = {backend->name.c_str(), backend->origin.c_str(), backend->problem.c_str(), devices, backend->is_accelerator};
   return infinirtSuccess;
 }

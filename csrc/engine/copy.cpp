@@ -1,7 +1,9 @@
 // When copies run, and when the call that asked for one returns.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "engine/capture.h"
 #include "engine/memory.h"
@@ -121,6 +123,39 @@ infinirtError_t copy_asynchronously(Stream& stream, CopyRequest& request) {
   return copy_later(stream, work);
 }
 
+bool is_device_memory_of(const Backend& backend, const void* pointer) {
+  Allocation found;
+  return registry_find(pointer, &found) && found.backend == &backend && found.kind != MemoryKind::Pinned &&
+         found.kind != MemoryKind::Registered && found.kind != MemoryKind::Managed;
+}
+
+// Between two device types neither of which the host reaches.
+infinirtError_t copy_by_way_of_host(Engine& engine, const CopyWork& work, bool from_own) {
+  constexpr size_t kStep = size_t{1} << 20;
+  std::vector<char> staging(std::min(work.width, kStep));
+  const auto own = [&](void* dst, const void* src, size_t bytes) {
+    const auto dst_device = from_own ? int16_t{-1} : work.dst_device;
+    const auto src_device = from_own ? work.src_device : int16_t{-1};
+    return engine.copy({dst, src, 0, 0, 0, 0, bytes, 1, 1, nullptr, dst_device, src_device, nullptr});
+  };
+  const auto theirs = [&](void* dst, const void* src, size_t bytes) {
+    return work.other->extensions.CopyNow({dst, src, bytes, bytes, bytes, bytes, bytes, 1, 1});
+  };
+  for (size_t row = 0; row < work.height * work.depth; ++row) {
+    const size_t y = row % work.height, z = row / work.height;
+    auto* dst = static_cast<char*>(work.dst) + z * work.dst_slice + y * work.dst_pitch;
+    const auto* src = static_cast<const char*>(work.src) + z * work.src_slice + y * work.src_pitch;
+    for (size_t done = 0; done < work.width; done += staging.size()) {
+      const size_t bytes = std::min(staging.size(), work.width - done);
+      infinirtError_t error =
+          from_own ? own(staging.data(), src + done, bytes) : theirs(staging.data(), src + done, bytes);
+      if (!error) error = from_own ? theirs(dst + done, staging.data(), bytes) : own(dst + done, staging.data(), bytes);
+      if (error) return error;
+    }
+  }
+  return infinirtSuccess;
+}
+
 }  // namespace
 
 void find_copy_operands(CopyRequest& request) {
@@ -155,12 +190,30 @@ infinirtError_t check_copy(const Engine& engine, CopyRequest& request) {
   work.src_device = request.src.work_device();
   work.staging = nullptr;
   work.other = request.dst.other_than(engine.backend);
-  if (!work.other) work.other = request.src.other_than(engine.backend);
+  const Backend* source = request.src.other_than(engine.backend);
+  if (work.other && source && work.other != source) {
+    return fail(infinirtErrorInvalidValue,
+                "dst is memory of device type '%s', src of '%s': copy on a stream of one of them, not of '%s'",
+                work.other->name.c_str(), source->name.c_str(), engine.backend.name.c_str());
+  }
+  if (!work.other) work.other = source;
   return infinirtSuccess;
 }
 
 infinirtError_t perform_copy(Engine& engine, const CopyWork& work) {
   if (!work.other) return engine.copy(work);
+  if (!work.other->extensions.CopyNow) {  // its memory is the host's, in another place perhaps
+    const auto* theirs = static_cast<const Engine*>(work.other->engine);
+    CopyWork here = work;
+    if (is_device_memory_of(*work.other, work.dst)) here.dst = theirs->host_address(work.dst), here.dst_device = -1;
+    if (is_device_memory_of(*work.other, work.src)) here.src = theirs->host_address(work.src), here.src_device = -1;
+    return engine.copy(here);
+  }
+  const auto hidden = [&](const void* pointer) {
+    return is_device_memory_of(engine.backend, pointer) && !engine.host_address(pointer);
+  };
+  if (hidden(work.dst)) return copy_by_way_of_host(engine, work, false);
+  if (hidden(work.src)) return copy_by_way_of_host(engine, work, true);
   // The other side takes our memory for the host's.
   const auto reached = [&](const void* pointer) {
     return const_cast<void*>(engine.in_device_range(pointer) ? engine.host_address(pointer) : pointer);

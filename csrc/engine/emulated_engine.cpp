@@ -1,11 +1,11 @@
 #include "engine/emulated_engine.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
-#include <mutex>
-#include <optional>
 #include <utility>
 
 namespace infinirt {
@@ -44,33 +44,35 @@ infinirtError_t for_each_row(size_t width, size_t height, size_t depth, size_t d
 
 }  // namespace
 
-class EmulatedEngine::Entry {
- public:
-  Entry(EmulatedEngine& engine, int device) {
-    if (!engine.functions_.thread_safe) {
-      lock_.emplace(engine.mutex_);
-      // Whether "current" is per thread or per process in such a library is anybody's guess: set it when either changed.
-      if (is_current(engine, device) && engine.last_device_ == device) return;
-      engine.last_device_ = -1;
-    } else if (is_current(engine, device)) {
-      return;
-    }
-    t_current = {nullptr, -1};
-    error_ = engine.functions_.SetDevice(device);
-    if (error_ != infinirtSuccess) return;
-    t_current = {&engine, device};
-    if (lock_) engine.last_device_ = device;
+EmulatedEngine::Entry::Entry(EmulatedEngine& engine, int device) {
+  const bool is_current = t_current.engine == &engine && t_current.device == device;
+  if (!engine.functions_.thread_safe) lock_.emplace(engine.mutex_);
+  if (engine.closed_.load(std::memory_order_relaxed)) {
+    error_ = fail(infinirtErrorCudartUnloading, "the process is ending, and device type '%s' has been shut down",
+                  engine.backend.name.c_str());
+    return;
   }
-  infinirtError_t error() const { return error_; }
+  // Whether "current" is per thread or per process in a library that is not thread-safe is anybody's guess: set it when
+  // either changed.
+  if (is_current && (!lock_ || engine.last_device_ == device)) return;
+  if (lock_) engine.last_device_ = -1;
+  t_current = {nullptr, -1};
+  error_ = engine.set_current(device);
+  if (error_ != infinirtSuccess) return;
+  t_current = {&engine, device};
+  if (lock_) engine.last_device_ = device;
+}
 
- private:
-  static bool is_current(const EmulatedEngine& engine, int device) {
-    return t_current.engine == &engine && t_current.device == device;
+bool EmulatedEngine::close() {
+  constexpr int kPatienceMilliseconds = 1000;
+  for (int waited = 0; !functions_.thread_safe && !mutex_.try_lock(); ++waited) {
+    if (waited == kPatienceMilliseconds) return false;
+    usleep(1000);
   }
-
-  std::optional<std::lock_guard<Mutex>> lock_;
-  infinirtError_t error_ = infinirtSuccess;
-};
+  const bool first = !closed_.exchange(true);
+  if (!functions_.thread_safe) mutex_.unlock();
+  return first;
+}
 
 void EmulatedEngine::initialise_emulated(const char* name, const char* origin, const RequiredFunctions& functions) {
   functions_ = functions;
@@ -90,6 +92,10 @@ void EmulatedEngine::initialise_emulated(const char* name, const char* origin, c
     }
   };
   without({FunctionId::MallocManaged});
+  if (!runs_kernels()) {
+    without({FunctionId::LaunchKernel, FunctionId::LaunchKernelExC, FunctionId::LaunchCooperativeKernel,
+             FunctionId::GraphAddKernelNode, FunctionId::LibraryLoadData, FunctionId::LibraryLoadFromFile});
+  }
   if (!shares_memory()) {
     without({FunctionId::IpcGetMemHandle, FunctionId::IpcOpenMemHandle, FunctionId::IpcCloseMemHandle,
              FunctionId::MemPoolExportToShareableHandle, FunctionId::MemPoolImportFromShareableHandle,
@@ -101,19 +107,20 @@ size_t EmulatedEngine::total(int device) const {
   const Account& account = accounts_[static_cast<size_t>(device)];
   const size_t limit = account.limit.load(std::memory_order_relaxed);
   if (limit) return limit;
-  return functions_.memory_bytes ? functions_.memory_bytes : account.used.load(std::memory_order_relaxed);
+  if (functions_.memory_bytes) return functions_.memory_bytes;
+  return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
 infinirtError_t EmulatedEngine::allocate_on_device(int device, size_t size, size_t alignment, void** out) {
   Entry entry(*this, device);
   if (entry.error()) return entry.error();
   void* pointer = nullptr;
-  infinirtError_t error = functions_.Malloc(&pointer, size);
+  infinirtError_t error = take_memory(device, size, &pointer);
   if (error != infinirtSuccess) return error;
   if (aligned(pointer, alignment) == reinterpret_cast<uintptr_t>(pointer)) return *out = pointer, infinirtSuccess;
   // The backend aligns less than promised here: ask for so much that an aligned part lies inside.
-  functions_.Free(pointer);
-  if ((error = functions_.Malloc(&pointer, size + alignment))) return error;
+  give_memory(device, pointer);
+  if ((error = take_memory(device, size + alignment, &pointer))) return error;
   *out = reinterpret_cast<void*>(aligned(pointer, alignment));
   std::lock_guard guard(shifted_mutex_);
   shifted_[*out] = pointer;
@@ -157,7 +164,7 @@ void EmulatedEngine::release(int device, void* pointer, size_t size, MemoryKind 
   }
   accounts_[static_cast<size_t>(device)].used.fetch_sub(size, std::memory_order_relaxed);
   Entry entry(*this, device);
-  if (!entry.error()) functions_.Free(begin);
+  if (!entry.error()) give_memory(device, begin);
 }
 
 void EmulatedEngine::memory_info(int device, size_t* free_bytes, size_t* total_bytes) {
@@ -165,6 +172,8 @@ void EmulatedEngine::memory_info(int device, size_t* free_bytes, size_t* total_b
   *total_bytes = total(device);
   *free_bytes = *total_bytes > used ? *total_bytes - used : 0;
 }
+
+bool EmulatedEngine::memory_size_known(int device) const { return functions_.memory_bytes || memory_limit(device); }
 
 infinirtError_t EmulatedEngine::set_memory_limit(int device, size_t bytes) {
   accounts_[static_cast<size_t>(device)].limit.store(bytes, std::memory_order_relaxed);
@@ -174,17 +183,26 @@ infinirtError_t EmulatedEngine::set_memory_limit(int device, size_t bytes) {
 infinirtError_t EmulatedEngine::copy_span(void* dst, const void* src, size_t bytes, int dst_device, int src_device) {
   if (bytes == 0) return infinirtSuccess;
   if (dst_device < 0 && src_device < 0) return std::memmove(dst, src, bytes), infinirtSuccess;
-  if (dst_device >= 0 && src_device >= 0 && dst_device != src_device) {
+  const bool on_devices = dst_device >= 0 && src_device >= 0;
+  if (on_devices && dst_device != src_device) {
+    {
+      Entry entry(*this, dst_device);
+      if (entry.error()) return entry.error();
+      const infinirtError_t error = move_between(dst_device, src_device, dst, src, bytes);
+      if (error != infinirtErrorNotSupported) return error ? error : wait_for_all(dst_device);
+    }
     return copy_through_host(dst, src, bytes, dst_device, src_device);
   }
+  if (on_devices && !moves_within_device()) return copy_through_host(dst, src, bytes, dst_device, src_device);
   const auto kind = dst_device < 0   ? infinirtMemcpyDeviceToHost
                     : src_device < 0 ? infinirtMemcpyHostToDevice
                                      : infinirtMemcpyDeviceToDevice;
-  Entry entry(*this, dst_device >= 0 ? dst_device : src_device);
+  const int device = dst_device >= 0 ? dst_device : src_device;
+  Entry entry(*this, device);
   if (entry.error()) return entry.error();
-  if (auto error = functions_.Memcpy(dst, src, bytes, kind)) return error;
+  if (auto error = move(device, dst, src, bytes, kind)) return error;
   // The engine takes "returned" for "done".
-  return kind == infinirtMemcpyDeviceToDevice ? functions_.DeviceSynchronize() : infinirtSuccess;
+  return kind == infinirtMemcpyDeviceToDevice ? wait_for_all(device) : infinirtSuccess;
 }
 
 infinirtError_t EmulatedEngine::copy_through_host(void* dst, const void* src, size_t bytes, int dst_device,
@@ -208,18 +226,36 @@ infinirtError_t EmulatedEngine::copy(const CopyWork& work) {
                       });
 }
 
+infinirtError_t EmulatedEngine::fill_span(int device, char* dst, unsigned char value, size_t bytes) {
+  Entry entry(*this, device);
+  if (entry.error()) return entry.error();
+  const infinirtError_t error = set_bytes(device, dst, value, bytes);
+  return error ? error : wait_for_all(device);
+}
+
 infinirtError_t EmulatedEngine::fill(const FillWork& work) {
-  // The pattern's length is a multiple of every element size, so each piece starts with a whole element.
-  const size_t most = work.width * work.height * work.depth;
-  std::vector<char> pattern(std::min((most + 3) / 4 * 4, kPatternBytes));
-  for (size_t i = 0; i < pattern.size(); ++i)
-    pattern[i] = reinterpret_cast<const char*>(&work.value)[i % work.element_size];
+  const auto* value = reinterpret_cast<const unsigned char*>(&work.value);
+  const bool is_bytes =
+      std::all_of(value, value + work.element_size, [&](unsigned char byte) { return byte == *value; });
+  std::vector<char> pattern;
   return for_each_row(work.width, work.height, work.depth, work.pitch, work.slice, work.pitch, work.slice,
                       [&](size_t offset, size_t, size_t bytes) {
+                        char* to = static_cast<char*>(work.dst) + offset;
+                        if (bytes == 0) return infinirtSuccess;
+                        if (work.device >= 0 && is_bytes && pattern.empty()) {
+                          const infinirtError_t error = fill_span(work.device, to, *value, bytes);
+                          if (error != infinirtErrorNotSupported) return error;
+                        }
+                        if (pattern.empty()) {
+                          // Its length is a multiple of every element size, so each piece starts with a whole element.
+                          const size_t most = work.width * work.height * work.depth;
+                          pattern.resize(std::min((most + 3) / 4 * 4, kPatternBytes));
+                          for (size_t i = 0; i < pattern.size(); ++i)
+                            pattern[i] = static_cast<char>(value[i % work.element_size]);
+                        }
                         for (size_t done = 0; done < bytes; done += pattern.size()) {
                           const size_t count = std::min(pattern.size(), bytes - done);
-                          char* to = static_cast<char*>(work.dst) + offset + done;
-                          if (auto error = copy_span(to, pattern.data(), count, work.device, -1)) return error;
+                          if (auto error = copy_span(to + done, pattern.data(), count, work.device, -1)) return error;
                         }
                         return infinirtSuccess;
                       });

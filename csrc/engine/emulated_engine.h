@@ -4,6 +4,8 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <vector>
 
 #include "core/mutex.h"
@@ -19,7 +21,7 @@ struct RequiredFunctions {
   infinirtError_t (*Free)(void* pointer) = nullptr;
   infinirtError_t (*Memcpy)(void* dst, const void* src, size_t count, enum infinirtMemcpyKind kind) = nullptr;
   int device_count = 0;
-  size_t memory_bytes = 0;   // of each device, for infinirtMemGetInfo; 0: not known, reported as what is in use
+  size_t memory_bytes = 0;  // of each device, for infinirtMemGetInfo; 0: not known, reported as if it were the host's
   bool thread_safe = false;  // otherwise one call at a time
 };
 
@@ -30,6 +32,7 @@ class EmulatedEngine : public Engine {
   infinirtError_t allocate(int device, size_t size, MemoryKind kind, unsigned flags, void** out) override;
   void release(int device, void* pointer, size_t size, MemoryKind kind) override;
   void memory_info(int device, size_t* free_bytes, size_t* total_bytes) override;
+  bool memory_size_known(int device) const override;
   infinirtError_t copy(const CopyWork& work) override;
   infinirtError_t fill(const FillWork& work) override;
   // C functions need memory they can reach; a backend whose memory is the host's own overrides both.
@@ -43,25 +46,62 @@ class EmulatedEngine : public Engine {
   // Call last in the constructor. Marks everything as emulated but the functions that the backend really has.
   void initialise_emulated(const char* name, const char* origin, const RequiredFunctions& functions);
 
+  // The primitives: the functions that initialise_emulated was given, unless a backend needs more than those. All but the
+  // first are called with the device current.
+  virtual infinirtError_t set_current(int device) { return functions_.SetDevice(device); }
+  virtual infinirtError_t wait_for_all(int /*device*/) { return functions_.DeviceSynchronize(); }
+  virtual infinirtError_t take_memory(int /*device*/, size_t size, void** out) { return functions_.Malloc(out, size); }
+  virtual void give_memory(int /*device*/, void* pointer) { functions_.Free(pointer); }
+  virtual infinirtError_t move(int /*device*/, void* dst, const void* src, size_t bytes, enum infinirtMemcpyKind kind) {
+    return functions_.Memcpy(dst, src, bytes, kind);
+  }
+  // What a backend may lack: NotSupported, without a message, where it does; then it is made of the primitives.
+  virtual infinirtError_t move_between(int /*dst_device*/, int /*src_device*/, void* /*dst*/, const void* /*src*/,
+                                       size_t /*bytes*/) {
+    return infinirtErrorNotSupported;
+  }
+  virtual infinirtError_t set_bytes(int /*device*/, void* /*dst*/, unsigned char /*value*/, size_t /*bytes*/) {
+    return infinirtErrorNotSupported;
+  }
+  virtual bool moves_within_device() const { return true; }
+
+  // Makes the device current for this thread and, unless the backend is thread-safe, keeps everybody else out.
+  class Entry {
+   public:
+    Entry(EmulatedEngine& engine, int device);
+    infinirtError_t error() const { return error_; }
+
+   private:
+    std::optional<std::lock_guard<Mutex>> lock_;
+    infinirtError_t error_ = infinirtSuccess;
+  };
+
+  size_t memory_limit(int device) const {
+    return accounts_[static_cast<size_t>(device)].limit.load(std::memory_order_relaxed);
+  }
+
+  // The process ends: from now on every entry fails. False when somebody is inside and does not come out.
+  bool close();
+
  private:
   struct Account {
     std::atomic<size_t> used{0};
     std::atomic<size_t> limit{0};
   };
-  // Makes the device current for this thread and, unless the backend is thread-safe, keeps everybody else out.
-  class Entry;
 
   infinirtError_t allocate_on_device(int device, size_t size, size_t alignment, void** out);
   infinirtError_t copy_span(void* dst, const void* src, size_t bytes, int dst_device, int src_device);
   infinirtError_t copy_through_host(void* dst, const void* src, size_t bytes, int dst_device, int src_device);
+  infinirtError_t fill_span(int device, char* dst, unsigned char value, size_t bytes);
   size_t total(int device) const;
 
+  std::atomic<bool> closed_{false};
   RequiredFunctions functions_;
-  Mutex mutex_;                            // held during every call of the backend, unless it is thread-safe
-  int last_device_ = -1;                   // under mutex_: what the latest call made current, on whatever thread
+  Mutex mutex_;  // held during every call of the backend, unless it is thread-safe
+  int last_device_ = -1;  // under mutex_: what the latest call made current, on whatever thread
   std::unique_ptr<Account[]> accounts_;
   Mutex shifted_mutex_;
-  std::map<void*, void*> shifted_;         // pointers given out that are not where the backend's allocation begins
+  std::map<void*, void*> shifted_;  // pointers given out that are not where the backend's allocation begins
 };
 
 }  // namespace infinirt

@@ -15,10 +15,9 @@ namespace infinirt {
 
 namespace {
 
-std::vector<Engine*>& engines() {
-  static auto* list = new std::vector<Engine*>;
-  return *list;
-}
+// Written before the count is raised, so readers need no lock. Backends are made one at a time.
+Engine* engines[kMaxBackends];
+std::atomic<size_t> engine_count{0};
 
 void fill_table(Backend& backend) {
   backend.table = unsupported_table();
@@ -74,7 +73,6 @@ void Engine::initialise(const char* name, const char* origin, int count) {
     device->legacy = create_stream(*device, 0, 0, StreamRole::Legacy);
     devices.push_back(std::move(device));
   }
-  engines().push_back(this);
   backend.extensions.LaunchHostFunc = engine_launch_host_func;
   backend.extensions.StreamGetDevice = engine_stream_get_device;
   backend.extensions.QuietStreamQuery = engine_quiet_stream_query;
@@ -101,6 +99,9 @@ void Engine::initialise(const char* name, const char* origin, int count) {
   backend.extensions.Drain = [](Backend& b, int64_t timeout_ns) {
     return drain_engine(*static_cast<Engine*>(b.engine), timeout_ns);
   };
+  const size_t place = engine_count.load(std::memory_order_relaxed);
+  engines[place] = this;
+  engine_count.store(place + 1, std::memory_order_release);
   install_fork_handlers();
   if (is_random_schedule()) random_schedule_install();
 }
@@ -121,7 +122,7 @@ bool drain_engine(Engine& engine, int64_t timeout_ns) {
   return true;
 }
 
-const std::vector<Engine*>& all_engines() { return engines(); }
+std::span<Engine* const> all_engines() { return {engines, engine_count.load(std::memory_order_acquire)}; }
 
 EngineDevice* device_at(Engine& engine, int ordinal, const char* argument) {
   const auto count = static_cast<int>(engine.devices.size());

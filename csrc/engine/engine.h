@@ -4,10 +4,12 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
 
+#include "allocator/caching_allocator.h"
 #include "core/backend.h"
 #include "core/error.h"
 #include "core/registry.h"
@@ -71,6 +73,11 @@ class Engine {
   virtual void release(int device, void* pointer, size_t size, MemoryKind kind) = 0;
   virtual void memory_info(int device, size_t* free_bytes, size_t* total_bytes) = 0;
 
+  // False: memory_info is a guess, and an allocation is not refused by it.
+  virtual bool memory_size_known(int /*device*/) const { return true; }
+  // How large the segments of the device's pools should be; the default is the allocator's own.
+  virtual SegmentSizes segment_sizes(int /*device*/) { return {}; }
+
   virtual infinirtError_t copy(const CopyWork& work) = 0;
   virtual infinirtError_t fill(const FillWork& work) = 0;
   virtual infinirtError_t run_kernel(const KernelWork& work, int device) = 0;
@@ -120,6 +127,7 @@ class Engine {
 
   Backend backend;
   std::vector<std::unique_ptr<EngineDevice>> devices;
+  std::atomic<bool> used_by_others{false};  // streams of other engines have used this one's memory
 
  protected:
   // Fills backend.table with the engine's functions and creates `count` devices. Call last in the constructor.
@@ -168,8 +176,8 @@ infinirtError_t engine_quiet_stream_query(infinirtStream_t stream);
 infinirtError_t engine_quiet_event_query(infinirtEvent_t event);
 infinirtError_t engine_quiet_device_synchronize();
 
-// Every engine of the process, for fork handling.
-const std::vector<Engine*>& all_engines();
+// Every engine of the process. Plugins may add some at any time; none ever goes.
+std::span<Engine* const> all_engines();
 
 // Names the table entries that the engine implements; weak, so that what is not defined is unsupported.
 namespace engine_api {

@@ -121,7 +121,7 @@ KernelLibrary* resolve_library(infinirtLibrary_t handle) {
 
 // The host may not be able to read it, whether it is allocated or not.
 bool in_device_memory(const void* pointer) {
-  const auto& engines = all_engines();
+  const auto engines = all_engines();
   return std::any_of(engines.begin(), engines.end(), [&](const Engine* e) { return e->in_device_range(pointer); });
 }
 

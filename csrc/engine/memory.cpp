@@ -107,7 +107,9 @@ infinirtError_t check_operand(const Engine& engine, const Operand& operand, cons
                 "%s %p has %zu bytes left in its allocation of %zu bytes at %s:%d, but %zu are needed", argument,
                 pointer, left, operand.size, type, operand.device, bytes);
   }
-  const bool reachable = operand.backend == &engine.backend || operand.backend->extensions.CopyNow;
+  const auto* theirs = static_cast<const Engine*>(operand.backend->engine);
+  const bool reachable = operand.backend == &engine.backend || operand.backend->extensions.CopyNow ||
+                         (theirs && theirs->host_address(pointer));
   if (!reachable && operand.place == Place::Device) {
     return fail(infinirtErrorInvalidValue,
                 "%s %p is memory of %s:%d, which device type '%s' cannot reach; copy it to host memory first", argument,
@@ -127,7 +129,8 @@ infinirtError_t allocate_memory(EngineDevice& device, size_t size, MemoryKind ki
   size_t free_bytes = 0, total_bytes = 0;
   engine.memory_info(device.ordinal, &free_bytes, &total_bytes);
   // Backends add headers and round up: what cannot be there anyway must not make their sums wrap round.
-  if (size > PTRDIFF_MAX / 2 || (kind == MemoryKind::Device && size > total_bytes)) {
+  if (size > PTRDIFF_MAX / 2 ||
+      (kind == MemoryKind::Device && engine.memory_size_known(device.ordinal) && size > total_bytes)) {
     return fail(infinirtErrorMemoryAllocation, "size %zu bytes is more than %s:%d can have: %zu bytes are free of %zu",
                 size, engine.backend.name.c_str(), device.ordinal, free_bytes, total_bytes);
   }
@@ -167,6 +170,12 @@ infinirtError_t free_memory(void* pointer, const char* argument) {
 
 void wait_for_users(Engine& engine, int device) {
   std::vector<Point> points;
+  if (engine.used_by_others.load(std::memory_order_acquire)) {
+    for (Engine* other : all_engines()) {
+      if (other == &engine) continue;
+      for (const auto& user : other->devices) collect_tails(*user, points);
+    }
+  }
   for (const auto& user : engine.devices) {
     bool concerned = device < 0 || user->ordinal == device;
     if (!concerned) {

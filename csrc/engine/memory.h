@@ -76,9 +76,14 @@ void wait_for_users(Engine& engine, int device);
 // Notes that a stream's work uses memory of that device, for wait_for_users.
 inline void note_use(const Stream& stream, const Operand& operand) {
   const EngineDevice& user = *stream.device;
-  if (operand.place != Place::Device || operand.device == user.ordinal) [[likely]]
+  if (operand.place != Place::Device) return;
+  if (operand.backend != &user.engine->backend) {
+    // What no engine runs orders its own users.
+    if (operand.backend->engine) static_cast<Engine*>(operand.backend->engine)->used_by_others.store(true);
     return;
-  if (operand.backend != &user.engine->backend) return;  // orders its own users
+  }
+  if (operand.device == user.ordinal) [[likely]]
+    return;
   std::atomic<uint64_t>& users = user.engine->devices[static_cast<size_t>(operand.device)]->users;
   const uint64_t bit = uint64_t{1} << (user.ordinal & 63);
   if (!(users.load(std::memory_order_relaxed) & bit)) users.fetch_or(bit, std::memory_order_acq_rel);

@@ -50,7 +50,8 @@ const struct infinirtMemPoolProps kDefaultProperties = {.allocType = infinirtMem
 constexpr size_t kSegmentUnit = size_t{2} << 20;
 
 // Gives the pool the settings of a new one. Under the list's mutex; nobody has its handle yet.
-void reset_pool(MemPool& pool, EngineDevice& device, const struct infinirtMemPoolProps& properties, bool imported) {
+void reset_pool(MemPool& pool, EngineDevice& device, const struct infinirtMemPoolProps& properties, bool imported,
+                const SegmentSizes& sizes) {
   pool.device = &device;
   pool.properties = properties;
   pool.imported = imported;
@@ -65,6 +66,7 @@ void reset_pool(MemPool& pool, EngineDevice& device, const struct infinirtMemPoo
     pool.allocator.set_policy(policy, true);
   }
   pool.allocator.set_release_threshold(0);
+  pool.allocator.set_segment_sizes(sizes);
   // Upwards, as the real runtime does it (there to 32 MiB): a pool that may not hold one segment would be of no use.
   const size_t rounded = (properties.maxSize + kSegmentUnit - 1) / kSegmentUnit * kSegmentUnit;
   pool.allocator.set_limit(rounded);
@@ -96,6 +98,7 @@ MemPool* resolve_pool(infinirtMemPool_t handle, const char* argument) {
 }
 
 MemPool* create_pool(EngineDevice& device, const struct infinirtMemPoolProps& properties, bool imported) {
+  const SegmentSizes sizes = device.engine->segment_sizes(device.ordinal);  // asks the backend: before any lock
   auto& list = pool_list();
   std::lock_guard guard(list.mutex);
   MemPool* pool = nullptr;
@@ -108,7 +111,7 @@ MemPool* create_pool(EngineDevice& device, const struct infinirtMemPoolProps& pr
   }
   {
     std::lock_guard pool_guard(pool->mutex);
-    reset_pool(*pool, device, properties, imported);
+    reset_pool(*pool, device, properties, imported, sizes);
   }
   if (pool->shareable() && !imported && open_pool_file(*pool) != infinirtSuccess) return nullptr;
   pool->handle = static_cast<infinirtMemPool_t>(handle_create(HandleKind::MemPool, device.engine->backend.index, pool));

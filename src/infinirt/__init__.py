@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from ._protocols import IsStreamType
     from ._version import __version__
     from .object_code import ObjectCode
+    from .plugin import PluginInfo, load_plugin, plugins
     from .program import Program, ProgramOptions
 
 __all__ = [
@@ -110,6 +111,7 @@ __all__ = [
     "OutOfMemoryError",
     "PinnedPool",
     "PinnedResource",
+    "PluginInfo",
     "Program",
     "ProgramOptions",
     "ResourceAdaptor",
@@ -125,7 +127,9 @@ __all__ = [
     "devices",
     "from_dlpack",
     "launch",
+    "load_plugin",
     "per_thread_default_stream",
+    "plugins",
     "support",
     "synchronize",
 ]
@@ -134,9 +138,12 @@ __all__ = [
 _LATER = {
     "IsStreamType": "_protocols",
     "ObjectCode": "object_code",
+    "PluginInfo": "plugin",
     "Program": "program",
     "ProgramOptions": "program",
     "__version__": "_version",
+    "load_plugin": "plugin",
+    "plugins": "plugin",
 }
 
 

@@ -280,12 +280,15 @@ class DeviceTypeInfo:
 
 
 def device_types() -> tuple[DeviceTypeInfo, ...]:
-    """Every device type that the runtime knows, also those without a usable device.
+    """Every device type that the runtime knows, also those without a usable device, plugins of installed packages included.
 
     >>> import infinirt
     >>> "cpu" in [info.name for info in infinirt.device_types()]
     True
     """
+    from .plugin import load_entry_points
+
+    load_entry_points()
     return tuple(DeviceTypeInfo(*row) for row in _core.device_types())
 
 

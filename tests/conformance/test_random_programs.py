@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from plugin_files import toy
+
 MAIN = Path(__file__).with_name("random_programs_main.py")
 SETTINGS = {
     "async": {"INFINIRT_CPU_SCHEDULE": "async"},
@@ -42,6 +44,18 @@ def run(mode: str, count: int, setting: dict[str, str]) -> str:
 @pytest.mark.parametrize("name", SETTINGS)
 def test_programs_equal_the_sequential_model(name: str) -> None:
     assert "100 programs equal the model" in run("equal", 100, SETTINGS[name])
+
+
+@pytest.mark.parametrize("define", ["TOY_DEVICES=2", "TOY_MINIMAL", "TOY_LOW"])
+@pytest.mark.parametrize("schedule", ["async", "random:1"])
+def test_programs_on_a_plugin_equal_the_sequential_model(schedule: str, define: str, tmp_path: Path) -> None:
+    plugin = toy(tmp_path, define)
+    setting = {
+        "INFINIRT_PLUGIN_PATH": str(plugin),
+        "INFINIRT_DEVICE": "toy",
+        "INFINIRT_CPU_SCHEDULE": schedule,
+    }
+    assert "100 programs equal the model" in run("equal", 100, setting)
 
 
 @pytest.mark.gpu

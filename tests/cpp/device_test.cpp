@@ -109,6 +109,7 @@ CHILD(one_fails) {
   CHECK_EQ(infinirtDeviceSynchronize(), infinirtErrorIllegalAddress);
 }
 TEST(a_failed_device_does_not_fail_another) {
+  skip_on_native(kCpuKernel);
   skip_on_native(kTwoDevices);
   CHECK_EQ(child::run("one_fails", {"INFINIRT_CPU_DEVICES=2"}), 0);
 }

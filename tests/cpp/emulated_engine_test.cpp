@@ -122,7 +122,7 @@ class TestEngine final : public EmulatedEngine {
     functions.device_count = kDevices;
     functions.memory_bytes = size_t{1} << 30;
     functions.thread_safe = kThreadSafe;
-    backend.device_count = [] { return kDevices; };
+    backend.device_count = [](const infinirt::Backend&) { return kDevices; };
     initialise_emulated(kThreadSafe ? "parallel" : "serial", "this test", functions);
   }
   void properties(int, struct infinirtDeviceProp* properties) override {

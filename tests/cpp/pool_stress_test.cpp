@@ -100,7 +100,8 @@ TEST(threads_with_streams_that_come_and_go) {
           blocks[i] = allocate(stream, 256u << ((i + t) % 12));
           OK(infinirtMemsetAsync(blocks[i], static_cast<int>(t), 256, stream));
         }
-        for (void* block : blocks) OK(infinirtFreeAsync(block, round % 4 == 3 ? nullptr : stream));
+        for (void* block : blocks)
+          OK(infinirtFreeAsync(block, round % 4 == 2 ? nullptr : stream));  // ordered after a blocking stream
         if (round % 8 == 0) OK(infinirtStreamSynchronize(stream));
         OK(infinirtStreamDestroy(stream));
       }

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from installed import program
+from plugin_files import toy
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = sorted(path.stem for path in Path(__file__).parent.glob("*_test.cpp"))
@@ -54,6 +55,7 @@ SEMANTICS = (
 )
 # But these look into the engine, or at kernels or several devices of the CPU type.
 OWN_ENGINE = ("stream_destroy_test", "device_test", "kernel_test", "library_test")
+NEED_KERNELS = ("kernel_test", "library_test")
 SETTINGS = {
     "minimal": {"INFINIRT_CPU_MIN": "1", "INFINIRT_DEVICE": "cpu-min"},
     "isolated": {"INFINIRT_CPU_MEMORY": "isolated"},
@@ -115,6 +117,21 @@ def test_program(name: str, cpp_variant: str, pytestconfig: pytest.Config) -> No
 @pytest.mark.timeout(1800)
 def test_program_in_other_settings(name: str, setting: str, pytestconfig: pytest.Config) -> None:
     run(name, "release", pytestconfig, SETTINGS[setting])
+
+
+@pytest.mark.parametrize("kind", ["all entries", "required entries", "low addresses"])
+@pytest.mark.parametrize("name", [name for name in SEMANTICS if name not in NEED_KERNELS])
+@pytest.mark.timeout(1800)
+def test_program_on_a_plugin(name: str, kind: str, pytestconfig: pytest.Config) -> None:
+    """A plugin written for PaddlePaddle: whatever it lacks is made up for."""
+    defines = {"all entries": (), "required entries": ("TOY_MINIMAL",), "low addresses": ("TOY_LOW",)}[kind]
+    plugin = toy_plugin(built("release", pytestconfig), kind, *defines)
+    run(name, "release", pytestconfig, {"INFINIRT_PLUGIN_PATH": str(plugin), "INFINIRT_DEVICE": "toy"})
+
+
+@functools.cache
+def toy_plugin(folder: Path, kind: str, *defines: str) -> Path:
+    return toy(folder / "plugins" / kind.replace(" ", "-"), *defines)
 
 
 @pytest.mark.gpu

@@ -10,6 +10,7 @@ import pytest
 from objects_support import SKIP_REASONS
 
 from installed import output_of
+from plugin_files import toy
 
 HERE = Path(__file__).resolve().parent
 NOUNS = ("stream", "buffer", "memory", "graph", "reading", "caching")
@@ -30,6 +31,15 @@ def run_tests(*nouns: str, **environment: str) -> None:
 
 def test_on_the_smallest_backend() -> None:
     run_tests(*NOUNS, INFINIRT_CPU_MIN="1", INFINIRT_TEST_DEVICE_TYPE="cpu-min")
+
+
+@pytest.mark.parametrize("define", ["TOY_DEVICES=2", "TOY_MINIMAL", "TOY_LOW"])
+def test_on_a_plugin(define: str, tmp_path: Path) -> None:
+    run_tests(
+        *NOUNS,
+        INFINIRT_PLUGIN_PATH=str(toy(tmp_path, define)),
+        INFINIRT_TEST_DEVICE_TYPE="toy",
+    )
 
 
 def test_with_memory_that_the_host_does_not_reach() -> None:

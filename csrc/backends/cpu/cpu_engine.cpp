@@ -40,7 +40,7 @@ CpuEngine::CpuEngine(std::vector<int> ordinals, std::string problem)
   if (!problem.empty()) ordinals_.clear();
   backend.problem = problem;
   backend.is_accelerator = false;
-  backend.device_count = [] { return static_cast<int>(g_engine->devices.size()); };
+  backend.device_count = [](const Backend&) { return static_cast<int>(g_engine->devices.size()); };
   g_memory = &memory_;
   g_shared = &shared_;
   // The heap's locks are innermost (no primitive is called under another lock), so the order of handlers is no matter.

@@ -82,7 +82,7 @@ class MinimalEngine final : public EmulatedEngine {
     if (problem.empty()) problem = g_runtime->memory.problem();
     if (!problem.empty()) ordinals_.clear();
     backend.problem = problem;
-    backend.device_count = [] { return g_runtime->device_count; };
+    backend.device_count = [](const Backend&) { return g_runtime->device_count; };
     g_runtime->device_count = static_cast<int>(ordinals_.size());
     pthread_atfork(
         [] {

@@ -31,7 +31,7 @@ void fill_table(Backend& backend, const Library& loaded) {
   }
 }
 
-int device_count() {
+int device_count(const Backend&) {
   static std::once_flag once;
   std::call_once(once, [] {
     const Library& loaded = library();

@@ -55,7 +55,8 @@ bool calls_run_work() {
 // a type is first asked for: that may start a driver.
 bool refresh_rows() {
   int types = 0;
-  if (auto error = infinirtXGetDeviceTypeCount(&types)) return raise_error(error), false;
+  if (auto error = without_gil(true, [&] { return infinirtXGetDeviceTypeCount(&types); }))
+    return raise_error(error), false;
   std::lock_guard guard(rows_mutex);
   for (int i = 0; i < types; ++i) {
     const char* name = nullptr;
@@ -84,14 +85,24 @@ TypeRow* with_devices(TypeRow* row) {
   return row;
 }
 
+TypeRow* find_row_by_text(const char* type) {
+  const int count = row_count.load(std::memory_order_acquire);
+  for (int i = 0; i < count; ++i) {
+    if (std::strcmp(rows[i].name, type) == 0) return &rows[i];
+  }
+  return nullptr;
+}
+
 TypeRow* row_of(const char* type) {
   if (TypeRow* row = find_row(type)) return with_devices(row);
   if (!refresh_rows()) return nullptr;
-  if (TypeRow* row = find_row(type)) return with_devices(row);
-  const int count = row_count.load(std::memory_order_acquire);
-  for (int i = 0; i < count; ++i) {
-    if (std::strcmp(rows[i].name, type) == 0) return with_devices(&rows[i]);
+  if (TypeRow* row = find_row_by_text(type)) return with_devices(row);
+  // Installed packages may bring plugins, which are not looked at before something is missing.
+  if (load_entry_points()) {
+    if (!refresh_rows()) return nullptr;
+    if (TypeRow* row = find_row_by_text(type)) return with_devices(row);
   }
+  const int count = row_count.load(std::memory_order_acquire);
   std::string known;
   for (int i = 0; i < count; ++i) known += (i ? ", " : "") + std::string(rows[i].name);
   raise_error(infinirtErrorInvalidDevice, "there is no device type '%s'; known types: %s", type, known.c_str());
@@ -262,14 +273,28 @@ OnDevice::~OnDevice() {
   if (previous_type_ != changed_->type) infinirtXSetDeviceType(previous_type_);
 }
 
+bool load_entry_points() {
+  // Whatever goes wrong with it, what the program asked for goes on without it.
+  PyObject *kind, *value, *trace;
+  PyErr_Fetch(&kind, &value, &trace);
+  python::Ref module(PyImport_ImportModule("infinirt.plugin"));
+  python::Ref found(module ? PyObject_CallMethod(module.get(), "load_entry_points", nullptr) : nullptr);
+  const bool any = found && PyObject_IsTrue(found.get()) == 1;
+  PyErr_Restore(kind, value, trace);
+  return any;
+}
+
 DeviceObject* current_device() {
   const char* type = nullptr;
   int ordinal = 0;
-  if (auto error = infinirtXGetDeviceType(&type)) return raise_error(error), nullptr;
+  infinirtError_t error = infinirtXGetDeviceType(&type);
+  // INFINIRT_DEVICE may name what a package brings.
+  if (error == infinirtErrorInvalidDevice && load_entry_points()) error = infinirtXGetDeviceType(&type);
+  if (error != infinirtSuccess) return raise_error(error), nullptr;
   TypeRow* row = row_of(type);
   if (row == nullptr) return nullptr;
   if (row->devices.size() != 1) {
-    if (auto error = rt.GetDevice(&ordinal)) return raise_error(error), nullptr;
+    if ((error = rt.GetDevice(&ordinal))) return raise_error(error), nullptr;
   }
   return device_in(*row, ordinal);
 }

@@ -53,6 +53,9 @@ DeviceObject* device_from(PyObject* given);
 /// Whether any device object was ever made.
 bool devices_were_used();
 
+/// Loads the plugins that installed packages announce, once; whether that brought any.
+bool load_entry_points();
+
 /// Whether "the default stream" means the per-thread one.
 extern std::atomic<bool> per_thread_default;
 

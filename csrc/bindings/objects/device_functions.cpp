@@ -73,6 +73,28 @@ PyObject* support(PyObject*, PyObject* args) {
   return PyLong_FromLong(level);
 }
 
+PyObject* load_plugin(PyObject*, PyObject* args) {
+  const char *path = nullptr, *type = nullptr, *layout = nullptr, *loaded = nullptr;
+  int thread_safe = 0;
+  if (!PyArg_ParseTuple(args, "szzp", &path, &type, &layout, &thread_safe)) return nullptr;
+  const infinirtXPluginOptions options = {sizeof options, type, layout, thread_safe};
+  const infinirtError_t error = without_gil(true, [&] { return infinirtXLoadPlugin(path, &options, &loaded); });
+  return error == infinirtSuccess ? PyUnicode_FromString(loaded) : raise_error(error);
+}
+
+PyObject* plugins(PyObject*, PyObject*) {
+  int count = 0;
+  if (auto error = without_gil(true, [&] { return infinirtXGetPluginCount(&count); })) return raise_error(error);
+  python::Ref list(PyList_New(0));
+  for (int i = 0; list && i < count; ++i) {
+    infinirtXPluginInfo info{};
+    if (auto error = infinirtXGetPluginInfo(&info, i)) return raise_error(error);
+    python::Ref row(Py_BuildValue("(ssss)", info.path, info.deviceType, info.layout, info.problem));
+    if (!row || PyList_Append(list.get(), row.get()) < 0) return nullptr;
+  }
+  return list.release();
+}
+
 PyObject* error_name(PyObject*, PyObject* code) {
   const long value = PyLong_AsLong(code);
   return PyErr_Occurred() ? nullptr : PyUnicode_FromString(rt.GetErrorName(static_cast<infinirtError_t>(value)));
@@ -94,6 +116,8 @@ PyMethodDef device_functions[] = {
     {"pci_bus_id", pci_bus_id, METH_O, nullptr},
     {"set_memory_limit", set_memory_limit, METH_VARARGS, nullptr},
     {"support", support, METH_VARARGS, nullptr},
+    {"load_plugin", load_plugin, METH_VARARGS, nullptr},
+    {"plugins", plugins, METH_NOARGS, nullptr},
     {"error_name", error_name, METH_O, nullptr},
     {"use_per_thread_default", use_per_thread_default, METH_O, nullptr},
     entry("device_attribute", bound_on<&L::DeviceGetAttribute, Out<int>, In<enum infinirtDeviceAttr>, In<int>>),

@@ -13,6 +13,8 @@ from infinirt.__main__ import installed_root
 ENVIRONMENT = (
     "INFINIRT_DEVICE",
     "INFINIRT_VISIBLE_DEVICES",
+    "INFINIRT_PLUGIN_PATH",
+    "INFINIRT_PLUGIN_LAYOUT",
     "INFINIRT_CPU_DEVICES",
     "INFINIRT_CPU_SCHEDULE",
     "INFINIRT_CPU_MEMORY",
@@ -44,6 +46,10 @@ def collect() -> dict[str, Any]:
                 else [],
             }
             for entry in infinirt.device_types()
+        ],
+        "plugins": [
+            {"path": plugin.path, "type": plugin.type, "layout": plugin.layout, "problem": plugin.problem}
+            for plugin in infinirt.plugins()
         ],
         "other_owners": other_owners(),
         "environment": {name: os.environ[name] for name in ENVIRONMENT if name in os.environ},
@@ -78,6 +84,7 @@ def run(as_json: bool) -> None:
         print(json.dumps(data, indent=2))
         return
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     console = Console()
@@ -101,6 +108,11 @@ def run(as_json: bool) -> None:
         console.print(f"backend  {entry['type']} ({entry['origin']}): {status}", highlight=False)
         if entry["devices"] and entry["problem"]:
             console.print(f"         [yellow]note:[/] {entry['problem']}", highlight=False)
+    for plugin in data["plugins"]:
+        if plugin["problem"]:
+            console.print(
+                f"plugin   {plugin['path']}: [yellow]refused:[/] {escape(plugin['problem'])}", highlight=False
+            )
     for owner in data["other_owners"]:
         console.print(
             f"[yellow]warning[/]  the distribution {owner} also installs a package named infinirt; uninstall one of the two"
