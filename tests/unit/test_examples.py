@@ -11,7 +11,7 @@ import pytest
 
 from installed import output_of
 
-EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples").glob("*.py"))
+EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples").glob("**/*.py"))
 
 
 def test_there_are_examples() -> None:

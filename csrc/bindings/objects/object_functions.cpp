@@ -1,4 +1,5 @@
 // Functions that make streams, events, buffers and pools, and those that look at them.
+#include "bindings/objects/backend.h"
 #include "bindings/objects/bind.h"
 #include "bindings/objects/buffer.h"
 #include "bindings/objects/callable.h"
@@ -184,6 +185,7 @@ PyMethodDef object_functions[] = {
     {"wrap_buffer", wrap_buffer, METH_VARARGS, nullptr},
     {"pointer_attributes", pointer_attributes, METH_O, nullptr},
     {"create_pool", create_pool, METH_VARARGS, nullptr},
+    {"register_backend", register_backend, METH_VARARGS, nullptr},
     {"deferred_count", deferred, METH_NOARGS, nullptr},
     {"drain_deferred", drain, METH_NOARGS, nullptr},
     {"import_dlpack", import_dlpack, METH_O, nullptr},
