@@ -140,7 +140,8 @@ def load_entry_points() -> bool:
         _looked = True
         from importlib.metadata import entry_points
 
-        return any([_register(entry) for entry in entry_points(group=ENTRY_POINTS)])
+        brought = [_register(entry) for entry in entry_points(group=ENTRY_POINTS)]
+        return any(brought)
 
 
 def _register(entry: EntryPoint) -> bool:

@@ -136,9 +136,8 @@ def test_views_may_not_be_kept() -> None:
 
     Keeper().register()
     buffer = infinirt.DirectResource("keeper-python").allocate(16)
+    buffer.fill(1)
     with pytest.raises(infinirt.InvalidValueError, match="kept a view"):
-        infinirt.Device("keeper-python").default_stream.sync()
-        buffer.copy_from(bytes(16))
         infinirt.Device("keeper-python").sync()
 
 
@@ -219,14 +218,15 @@ def test_threads_and_streams_at_once(device: infinirt.Device) -> None:
 
 
 def run(code: str, **environment: Any) -> str:
-    return output_of(sys.executable, "-X", "faulthandler", "-c", textwrap.dedent(code), **environment)
+    program = f"EXAMPLES = {str(EXAMPLES)!r}\n{textwrap.dedent(code)}"
+    return output_of(sys.executable, "-X", "faulthandler", "-c", program, **environment)
 
 
 def test_a_process_ends_well_with_work_pending() -> None:
     out = run(
         """
         import sys
-        sys.path.insert(0, %r)
+        sys.path.insert(0, EXAMPLES)
         from simulator import Simulator
         import infinirt
         Simulator().register()
@@ -238,7 +238,6 @@ def test_a_process_ends_well_with_work_pending() -> None:
                 buffer.fill(round, stream=stream)
         print("leaving")
         """
-        % str(EXAMPLES)
     )
     assert out.strip() == "leaving"
 
@@ -248,7 +247,7 @@ def test_calls_after_the_interpreter_fail_cleanly() -> None:
     out = run(
         """
         import ctypes, sys
-        sys.path.insert(0, %r)
+        sys.path.insert(0, EXAMPLES)
         from simulator import Simulator
         import infinirt
         from infinirt import runtime as rt
@@ -261,7 +260,6 @@ def test_calls_after_the_interpreter_fail_cleanly() -> None:
         assert libc.__cxa_atexit(int(free), int(memory), None) == 0
         print("leaving")
         """
-        % str(EXAMPLES)
     )
     assert out.strip() == "leaving"
 
