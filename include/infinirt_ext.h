@@ -231,6 +231,48 @@ INFINIRT_API infinirtError_t infinirtXCacheReserveAllocate(void** ptr, size_t si
  * use stay valid until they are freed. */
 INFINIRT_API infinirtError_t infinirtXCacheReserveDestroy(infinirtXCache_t cache, infinirtXCacheReserve_t reserve,
                                                           infinirtStream_t stream);
+/* ---- Device types of the program's own ----------------------------------------------------------------------------
+ * For bring-up, simulators and languages other than C: a program registers a few functions, and has a device type with streams,
+ * events, graphs, pools and everything else, made up for by the runtime. (A vendor's shared object is a plugin: see
+ * infinirt_plugin.h.)
+ *
+ * A block of memory is whatever `allocate` says it is: the runtime gives it addresses that nobody can reach, and names it by block
+ * and offset. All functions are called on threads of the runtime's and of the program's, with no lock of the runtime held, one at a time
+ * unless threadSafe is set. They may not call this API. Whatever they return but infinirtSuccess is the error of the call, or of the
+ * asynchronous work; lastError then adds words. */
+
+typedef struct infinirtXBackendFacts {
+  char name[256];          /* of the device, for people; "" is the type's name */
+  size_t totalMemory;      /* 0: not known */
+  int multiProcessorCount; /* 0: not known */
+} infinirtXBackendFacts;
+
+typedef struct infinirtXBackend {
+  size_t structSize;    /* sizeof(infinirtXBackend) */
+  const char* type;     /* the new device type's name: letters, digits, '-' and '_', beginning with a letter */
+  const char* origin;   /* where it comes from, for people; may be null */
+  int deviceCount;
+  int threadSafe;
+  void* context;        /* the first argument of every function; both stay as long as the process */
+
+  infinirtError_t (*allocate)(void* context, int device, size_t size, void** block);
+  infinirtError_t (*release)(void* context, int device, void* block, size_t size);
+  /* From and to memory of the host; complete on return, and after everything that earlier calls began. */
+  infinirtError_t (*write)(void* context, int device, void* block, size_t offset, const void* host, size_t size);
+  infinirtError_t (*read)(void* context, int device, void* block, size_t offset, void* host, size_t size);
+
+  /* May be null, and are made of the others then. copy and fill may return early if there is synchronize. The two parts of a
+   * copy may overlap. */
+  infinirtError_t (*copy)(void* context, int device, void* dst, size_t dstOffset, void* src, size_t srcOffset,
+                          size_t size);
+  infinirtError_t (*fill)(void* context, int device, void* block, size_t offset, unsigned char value, size_t size);
+  infinirtError_t (*synchronize)(void* context, int device);
+  infinirtError_t (*describe)(void* context, int device, infinirtXBackendFacts* facts);
+  const char* (*lastError)(void* context); /* what went wrong on the calling thread; null or "": nothing to say */
+} infinirtXBackend;
+
+/* Registers a device type for the life of the process. InvalidValue when something required is missing or the name is taken. */
+INFINIRT_API infinirtError_t infinirtXRegisterBackend(const infinirtXBackend* backend);
 
 /* ---- Whose a handle or an address is -------------------------------------------------------------------------------- */
 

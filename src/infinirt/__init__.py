@@ -63,6 +63,7 @@ TYPE_CHECKING = False  # as type checkers know it; importing `typing` would cost
 if TYPE_CHECKING:
     from ._protocols import IsStreamType
     from ._version import __version__
+    from .backend import Backend
     from .object_code import ObjectCode
     from .plugin import PluginInfo, load_plugin, plugins
     from .program import Program, ProgramOptions
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LEGACY_DEFAULT_STREAM",
     "PER_THREAD_DEFAULT_STREAM",
+    "Backend",
     "Buffer",
     "CacheStatistics",
     "CachingPool",
@@ -136,6 +138,7 @@ __all__ = [
 
 # Names that load on first use, and the module that has them.
 _LATER = {
+    "Backend": "backend",
     "IsStreamType": "_protocols",
     "ObjectCode": "object_code",
     "PluginInfo": "plugin",

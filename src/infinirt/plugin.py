@@ -87,7 +87,10 @@ def load_entry_points() -> bool:
         _looked = True
         from importlib.metadata import entry_points
 
+        from .backend import load_entry_points as load_backends
+
         brought = [_load(entry) for entry in entry_points(group=ENTRY_POINTS)]
+        brought.append(load_backends())
         _done = True
         return any(brought)
 

@@ -148,7 +148,7 @@ TEST(layouts_have_names) {
 }
 
 TEST(substitute_addresses_are_distinct_and_come_back) {
-  AddressRange range;
+  infinirt::AddressRange range;
   CHECK(!range.contains(&range));
   void* first = range.take(100);
   void* second = range.take(size_t{5} << 20);
@@ -183,7 +183,7 @@ TEST(the_host_reads_its_own_memory_only) {
   const char own = 'x';
   CHECK(host_can_read(&own));
   CHECK(!host_can_read(nullptr));
-  AddressRange range;
+  infinirt::AddressRange range;
   void* reserved = range.take(100);
   REQUIRE(reserved != nullptr);
   CHECK(!host_can_read(reserved));

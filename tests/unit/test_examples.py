@@ -12,6 +12,7 @@ import pytest
 from installed import output_of
 
 EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples").glob("*.py"))
+BACKENDS = sorted((EXAMPLES[0].parent / "backends").glob("*.py"))
 
 
 def test_there_are_examples() -> None:
@@ -25,4 +26,11 @@ def test_example(path: Path) -> None:
         pytest.skip("no C compiler")
     assert text.count("\n") <= 60
     assert ast.get_docstring(ast.parse(text))
+    assert output_of(sys.executable, path).strip()
+
+
+@pytest.mark.parametrize("path", BACKENDS, ids=lambda path: path.stem)
+def test_backend(path: Path) -> None:
+    """Whole device types are longer. One that drives another runtime says so where that is absent, and ends well."""
+    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
     assert output_of(sys.executable, path).strip()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -14,6 +15,16 @@ from plugin_files import toy
 
 HERE = Path(__file__).resolve().parent
 NOUNS = ("stream", "buffer", "memory", "graph", "reading", "caching")
+
+
+def as_package(folder: Path, entry: str) -> str:
+    """A PYTHONPATH on which a backend of the examples is an installed package."""
+    package = folder / "chip-1.0.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: chip\nVersion: 1.0\n")
+    (package / "entry_points.txt").write_text(f"[infinirt.backends]\n{entry}\n")
+    examples = HERE.parents[1] / "examples" / "backends"
+    return os.pathsep.join([str(folder), str(examples), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
 def run_tests(*nouns: str, **environment: str) -> None:
@@ -39,6 +50,23 @@ def test_on_a_plugin(define: str, tmp_path: Path) -> None:
         *NOUNS,
         INFINIRT_PLUGIN_PATH=str(toy(tmp_path, define)),
         INFINIRT_TEST_DEVICE_TYPE="toy",
+    )
+
+
+def test_on_a_backend_in_python(tmp_path: Path) -> None:
+    """As a package brings it: announced by an entry point."""
+    run_tests(
+        *NOUNS,
+        INFINIRT_TEST_DEVICE_TYPE="simulator",
+        PYTHONPATH=as_package(tmp_path, "simulator = simulator:Simulator"),
+    )
+
+
+@pytest.mark.peer("pyopencl", "pocl-binary-distribution")
+def test_on_opencl(tmp_path: Path) -> None:
+    """A backend in Python over a real foreign runtime."""
+    run_tests(
+        *NOUNS, INFINIRT_TEST_DEVICE_TYPE="opencl", PYTHONPATH=as_package(tmp_path, "opencl = opencl:OpenCL")
     )
 
 

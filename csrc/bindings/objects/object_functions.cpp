@@ -1,4 +1,5 @@
 // Functions that make streams, events, buffers and pools, and those that look at them.
+#include "bindings/objects/backend.h"
 #include "bindings/objects/bind.h"
 #include "bindings/objects/buffer.h"
 #include "bindings/objects/cache.h"
@@ -205,6 +206,7 @@ PyMethodDef object_functions[] = {
     {"create_cache", create_cache, METH_VARARGS, nullptr},
     {"cache_stats", cache_stats, METH_O, nullptr},
     {"cache_reset_peaks", cache_reset_peaks, METH_O, nullptr},
+    {"register_backend", register_backend, METH_VARARGS, nullptr},
     {"deferred_count", deferred, METH_NOARGS, nullptr},
     {"drain_deferred", drain, METH_NOARGS, nullptr},
     {"order_after", order_after, METH_VARARGS, nullptr},
