@@ -65,7 +65,7 @@ Status attempt_and_wait(Cache& cache, Attempt attempt) {
     return status;
   const AllocatorStats stats = cache.allocator.stats();
   if (stats.reserved_current == stats.used_current) return status;
-  wait_for_device(cache);
+  wait_for_marks(cache);
   cache.allocator.trim_to(0);
   status = attempt();
   if (ThreadExtra* extra = thread_state().extra) extra->has_pending = false;  // of attempts that failed
@@ -107,7 +107,7 @@ infinirtError_t create_cache(infinirtXCache_t* out, const infinirtXCacheProps* p
 infinirtError_t destroy_cache(infinirtXCache_t handle) {
   if (auto error = barred()) return error;
   Cache* cache = resolve(handle);
-  return cache ? destroy(*cache) : infinirtErrorInvalidResourceHandle;
+  return cache ? destroy(*cache, handle) : infinirtErrorInvalidResourceHandle;
 }
 
 infinirtError_t allocate(void** ptr, size_t size, infinirtXCache_t handle, infinirtStream_t stream) {

@@ -79,6 +79,7 @@ void Engine::initialise(const char* name, const char* origin, int count) {
   backend.extensions.StreamGetDevice = engine_stream_get_device;
   backend.extensions.QuietStreamQuery = engine_quiet_stream_query;
   backend.extensions.QuietEventQuery = engine_quiet_event_query;
+  backend.extensions.QuietEventSynchronize = engine_quiet_event_synchronize;
   backend.extensions.QuietDeviceSynchronize = engine_quiet_device_synchronize;
   backend.extensions.SetMemoryLimit = [](Backend& b, int device, size_t bytes) {
     Engine& engine = *static_cast<Engine*>(b.engine);
