@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "engine/event.h"
+#include "engine/capture.h"
 #include "engine/fork.h"
 #include "engine/graph_run.h"
 #include "engine/ipc.h"
@@ -103,6 +104,7 @@ void Engine::initialise(const char* name, const char* origin, int count) {
     return drain_engine(*static_cast<Engine*>(b.engine), timeout_ns);
   };
   install_fork_handlers();
+  install_capture_fork_handlers();
   if (is_random_schedule()) random_schedule_install();
 }
 

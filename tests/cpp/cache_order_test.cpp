@@ -1,6 +1,9 @@
 // Caches of memory: nobody gets a block whose last use is not over, whatever the block went through; and nothing piles up.
 #include <malloc.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <memory>
 #include <set>
 #include <thread>
@@ -16,6 +19,33 @@ namespace {
 bool waits(infinirtStream_t stream) { return infinirtStreamQuery(stream) == infinirtErrorNotReady; }
 
 }  // namespace
+
+// First in this program: the cache exists before the first capture, and the locks of captures are taken after the cache's.
+TEST(a_fork_while_caches_ask_about_captures) {
+  skip_on_native(kFork);
+  infinirtXCache_t cache = make_cache();
+  infinirtStream_t stream = make_stream();
+  void* block = take(cache, kMiB, stream);
+  OK(infinirtStreamBeginCapture(stream, infinirtStreamCaptureModeRelaxed));
+  OK(infinirtXCacheFree(block, cache, stream));
+  std::atomic<bool> stop{false};
+  std::thread asking([&] {
+    while (!stop.load()) OK(infinirtXCacheTrimTo(cache, 0));
+  });
+  for (int i = 0; i < 200; ++i) {
+    const pid_t child = fork();
+    if (child == 0) _exit(0);
+    int status = -1;
+    CHECK_EQ(waitpid(child, &status, 0), child);
+  }
+  stop.store(true);
+  asking.join();
+  infinirtGraph_t graph = nullptr;
+  OK(infinirtStreamEndCapture(stream, &graph));
+  OK(infinirtGraphDestroy(graph));
+  OK(infinirtXCacheDestroy(cache));
+  OK(infinirtStreamDestroy(stream));
+}
 
 // A vendor's library gives the same handle soon again; allocator_reuse_test asks the same of the allocator alone.
 TEST(a_stream_with_the_handle_of_one_that_is_gone_is_another_stream) {
