@@ -48,6 +48,7 @@ struct Cache {
   const Backend& backend;
   const int device;
   const infinirtXCacheMemory memory;
+  const bool one_of_several;  // devices of its type
   void* handle = nullptr;  // of the list's lock
   DeviceSegments segments;
   EventOrder order;

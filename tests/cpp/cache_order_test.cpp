@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cache_support.h"
+#include "child.h"
 #include "core/handle.h"
 #include "gate.h"
 
@@ -186,6 +187,42 @@ TEST(running_out_of_memory_leaves_captures_alone) {
   OK(infinirtStreamDestroy(other));
 }
 
+CHILD(two_devices) {
+  OK(infinirtSetDevice(1));
+  infinirtXCacheProps props = cache_props();
+  props.device = 1;
+  infinirtXCache_t cache = nullptr;
+  OK(infinirtXCacheCreate(&cache, &props));
+  void* block = nullptr;
+  // The thread's own stream of the cache's device captures, whichever device the thread is at.
+  OK(infinirtStreamBeginCapture(infinirtStreamPerThread, infinirtStreamCaptureModeRelaxed));
+  OK(infinirtSetDevice(0));
+  FAILS(infinirtXCacheAllocate(&block, 1, cache, infinirtStreamPerThread), infinirtErrorStreamCaptureUnsupported);
+  OK(infinirtSetDevice(1));
+  infinirtGraph_t graph = nullptr;
+  OK(infinirtStreamEndCapture(infinirtStreamPerThread, &graph));
+  OK(infinirtGraphDestroy(graph));
+  // A stream of another device, which is reset while the cache knows it.
+  OK(infinirtSetDevice(0));
+  infinirtStream_t elsewhere = make_stream();
+  block = take(cache, kMiB, infinirtStreamLegacy);
+  Gate gate;
+  OK(gate.hold(elsewhere));
+  OK(infinirtXCacheRecordStream(block, cache, elsewhere));
+  OK(infinirtXCacheFree(block, cache, infinirtStreamLegacy));
+  CHECK_EQ(stats_of(cache).pendingBlocks, 1u);
+  gate.open();
+  OK(infinirtDeviceReset());
+  OK(infinirtXCacheTrimTo(cache, 0));
+  CHECK_EQ(stats_of(cache).reservedCurrent, 0u);
+  OK(infinirtXCacheDestroy(cache));
+}
+
+TEST(devices_of_one_type) {
+  skip_on_native(kTwoDevices);
+  CHECK_EQ(child::run("two_devices", {"INFINIRT_CPU_DEVICES=2"}), 0);
+}
+
 // ---- Nothing piles up
 
 namespace {
@@ -257,4 +294,4 @@ TEST(streams_that_outlive_a_cache_leave_nothing_behind) {
 }
 #endif
 
-TEST_MAIN()
+CHILD_MAIN()
