@@ -102,9 +102,8 @@ LargeBlock* Heap::take_preceding(const StreamState* taker, StreamKey stream, siz
     if (state == taker || state->index.empty() || state->pinned.load(std::memory_order_relaxed)) continue;
     bool same_stream = state->id == stream.id;
     if (!same_stream && !follow_events) continue;
-    LargeBlock* block = state->index.search(size, budget, [&](LargeBlock* candidate) {
-      return same_stream || precedes(state, candidate->point, stream);
-    });
+    LargeBlock* block = state->index.search(
+        size, budget, [&](LargeBlock* candidate) { return same_stream || precedes(state, candidate->point, stream); });
     if (!block) continue;
     extract(block);
     shrink(block, size);

@@ -208,7 +208,8 @@ bool EventOrder::make_wait(StreamKey stream, Fence fence) noexcept try {
   if (is_new) waited.emplace_back(source.number, 0);
   uint64_t& value = waited[static_cast<size_t>(index)].second;
   value = std::max(value, mark->value);
-  if (is_of_thread(stream)) this->mark(*target);  // nobody else can, and what comes after the wait comes after its last mark
+  if (is_of_thread(stream))
+    this->mark(*target);  // nobody else can, and what comes after the wait comes after its last mark
   return true;
 } catch (const std::bad_alloc&) {
   return false;

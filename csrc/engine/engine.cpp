@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <mutex>
 
-#include "engine/event.h"
 #include "engine/capture.h"
+#include "engine/event.h"
 #include "engine/fork.h"
 #include "engine/graph_run.h"
 #include "engine/ipc.h"

@@ -267,12 +267,11 @@ TEST(events_of_a_busy_stream_are_used_again) {
                                 OK(infinirtXCacheFree(block, cache, own));
                               }),
            20u);
-  CHECK_LE(events_after_frees(infinirtStreamPerThread,
-                              [&] {
-                                OK(infinirtXCacheFree(take(cache, 1000, infinirtStreamPerThread), cache,
-                                                      infinirtStreamPerThread));
-                              }),
-           20u);
+  CHECK_LE(
+      events_after_frees(
+          infinirtStreamPerThread,
+          [&] { OK(infinirtXCacheFree(take(cache, 1000, infinirtStreamPerThread), cache, infinirtStreamPerThread)); }),
+      20u);
   OK(infinirtXCacheDestroy(cache));
   OK(infinirtStreamDestroy(own));
   OK(infinirtStreamDestroy(user));

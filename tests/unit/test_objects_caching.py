@@ -111,9 +111,7 @@ def test_memory_of_a_capture_is_the_graphs(device: infinirt.Device, pool: infini
     assert pool.statistics.live_blocks == live - 1
 
 
-def test_graphs_share_no_memory_and_give_it_back(
-    device: infinirt.Device, pool: infinirt.CachingPool
-) -> None:
+def test_graphs_share_no_memory_and_give_it_back(device: infinirt.Device, pool: infinirt.CachingPool) -> None:
     addresses = set()
     kept = []
     for _ in range(3):
