@@ -150,8 +150,8 @@ INFINIRT_API infinirtError_t infinirtXCompiledGetLoweredName(const char** name, 
 INFINIRT_API infinirtError_t infinirtXCompiledDestroy(infinirtXCompiled_t compiled);
 
 /* ---- Caches of memory ---------------------------------------------------------------------------------------------
- * A cache holds memory of one device and hands it out in stream order, in tens of nanoseconds and without a call into the
- * device's own library: the caching allocator of this runtime, on every device type. What is freed on a stream can be had
+ * A cache holds memory of one device and hands it out in stream order, in tens of nanoseconds and without asking the device's
+ * own library for more than whether the stream captures: the caching allocator of this runtime, on every device type. What is freed on a stream can be had
  * again at once on that stream, and on another one when it is known to be done there. The runtime asks with events, and only
  * when another stream could use the memory.
  *
@@ -174,7 +174,8 @@ typedef struct infinirtXCacheProps {
 
 INFINIRT_API infinirtError_t infinirtXCacheCreate(infinirtXCache_t* cache, const infinirtXCacheProps* props);
 
-/* Waits for the device and gives all memory back. InvalidValue while blocks are in use. */
+/* Waits until nothing uses the memory any more and gives all of it back. InvalidValue while blocks are in use. With reserves that
+ * were not destroyed, or frees on a stream that captures, the whole device is waited for, which ends captures on it. */
 INFINIRT_API infinirtError_t infinirtXCacheDestroy(infinirtXCache_t cache);
 
 /* A block of at least `size` bytes, 256-byte aligned, for work that `stream` is given from now on. The predefined streams are
@@ -228,7 +229,7 @@ INFINIRT_API infinirtError_t infinirtXCacheReserveAllocate(void** ptr, size_t si
                                                            infinirtXCacheReserve_t reserve, infinirtStream_t stream);
 
 /* The memory is used by nothing that comes after what `stream` has been given so far: the last launch of the graph, say. Blocks in
- * use stay valid until they are freed. */
+ * use stay valid until they are freed, and are then for everybody: free none that a graph still uses. */
 INFINIRT_API infinirtError_t infinirtXCacheReserveDestroy(infinirtXCache_t cache, infinirtXCacheReserve_t reserve,
                                                           infinirtStream_t stream);
 /* ---- Device types of the program's own ----------------------------------------------------------------------------

@@ -94,14 +94,16 @@ LargeBlock* Heap::take(StreamState* owner, size_t size, unsigned budget) noexcep
   return block;
 }
 
-LargeBlock* Heap::take_preceding(const StreamState* taker, size_t size, bool follow_events, unsigned budget) noexcept {
+LargeBlock* Heap::take_preceding(const StreamState* taker, StreamKey stream, size_t size, bool follow_events,
+                                 unsigned budget) noexcept {
+  // A graph runs on any stream: that memory is free for the stream of its capture says nothing.
+  if (taker->pinned.load(std::memory_order_relaxed)) return nullptr;
   for (StreamState* state = states; state; state = state->heap_next) {
     if (state == taker || state->index.empty() || state->pinned.load(std::memory_order_relaxed)) continue;
-    bool same_stream = state->id == taker->id;
+    bool same_stream = state->id == stream.id;
     if (!same_stream && !follow_events) continue;
-    LargeBlock* block = state->index.search(size, budget, [&](LargeBlock* candidate) {
-      return same_stream || precedes(state, candidate->point, taker->key());
-    });
+    LargeBlock* block = state->index.search(
+        size, budget, [&](LargeBlock* candidate) { return same_stream || precedes(state, candidate->point, stream); });
     if (!block) continue;
     extract(block);
     shrink(block, size);

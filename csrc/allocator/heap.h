@@ -34,7 +34,8 @@ class Heap {
   // the descriptor of a remainder.
   LargeBlock* take(StreamState* owner, size_t size, unsigned budget) noexcept;
   // From other streams' blocks, those that `taker` may have without waiting.
-  LargeBlock* take_preceding(const StreamState* taker, size_t size, bool follow_events, unsigned budget) noexcept;
+  LargeBlock* take_preceding(const StreamState* taker, StreamKey stream, size_t size, bool follow_events,
+                             unsigned budget) noexcept;
   // Adjacent free blocks of whatever owners, together of at least `size` bytes. Throws std::bad_alloc, having changed nothing.
   bool find_run(size_t size, std::vector<LargeBlock*>* run) const;
   // Makes them `moving`; afterwards they must be joined, or put back one by one.

@@ -180,6 +180,7 @@ struct CachingAllocator::Impl {
 
   // ---- lifetime
   void retire_stream(StreamKey stream) noexcept;
+  void rename(Shard& shard, decltype(Shard::states)::iterator place) noexcept;
   void retire(StreamState* state) noexcept;
   // Forgets retired states that nothing refers to any more.
   void sweep_states(Shard& shard) noexcept;
@@ -210,6 +211,7 @@ struct CachingAllocator::Impl {
   std::atomic<bool> follow_events, opportunistic, internal_dependencies;
   std::atomic<size_t> release_threshold;
   std::atomic<uint64_t> failures{0};
+  std::atomic<uint64_t> gone_streams{0};
 
   mutable Heap heap;
   mutable Shard shards[kShards];

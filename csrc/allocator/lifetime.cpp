@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <new>
 
 #include "allocator/impl.h"
@@ -54,13 +55,29 @@ void Impl::retire_stream(StreamKey stream) noexcept {
   if (!known) return;
   Fence last = order.now(stream);
   Guard guard(shard.lock);
-  for (auto& [key, state] : shard.states) {
-    if (key.stream != stream.id || state->gone.load(std::memory_order_relaxed)) continue;
+  for (;;) {
+    const auto place = std::find_if(shard.states.begin(), shard.states.end(),
+                                    [&](const auto& entry) { return entry.first.stream == stream.id; });
+    if (place == shard.states.end()) break;
+    StreamState* state = place->second;
     state->last_point = last.timeline && heap.set_timeline(state, last.timeline) ? last.value : kAlwaysPassed;
     state->gone.store(true, std::memory_order_release);
+    rename(shard, place);
     if (!state->pinned.load(std::memory_order_relaxed)) retire(state);
   }
   sweep_states(shard);
+}
+
+// The stream's id may come back for another stream, which must not find what this one left.
+void Impl::rename(Shard& shard, decltype(Shard::states)::iterator place) noexcept {
+  const uint64_t id = kGoneStreams | gone_streams.fetch_add(1, std::memory_order_relaxed);
+  auto node = shard.states.extract(place);  // putting it back needs no memory: there was room for it
+  node.key().stream = id;
+  {
+    Guard heap_guard(heap.lock);
+    node.mapped()->id = id;
+  }
+  shard.states.insert(std::move(node));
 }
 
 void Impl::retire(StreamState* state) noexcept {

@@ -89,10 +89,6 @@ StreamState* Impl::state_for(StreamKey stream, uint64_t named_pin) noexcept {
   Guard guard(shard.lock);
   StreamState* state = find_or_make_state(shard, stream, pin);
   if (!state) return nullptr;
-  if (state->retired && !pin) {  // a stream that was given up is used again, by the same id: it was not gone after all
-    state->retired = false;
-    state->gone.store(false, std::memory_order_relaxed);
-  }
   ++state->busy;
   if (!pin) shard.latest = state;
   return state;
@@ -188,7 +184,7 @@ LargeBlock* Impl::reuse_from_others(const Request& request, unsigned budget) noe
   heap.promote_passed(opportunistic, budget);
   if (LargeBlock* block = heap.take(request.state, request.bytes, budget)) return block;
   if (LargeBlock* block = heap.take(nullptr, request.bytes, budget)) return block;
-  return heap.take_preceding(request.state, request.bytes, follow_events, budget);
+  return heap.take_preceding(request.state, request.stream, request.bytes, follow_events, budget);
 }
 
 // A pool that is asked for ever new sizes would collect segments that fit none of them. Once it holds half as much again as

@@ -89,8 +89,10 @@ bool Impl::fits(const PendingFree* pending, const Request& request, unsigned bud
 }
 
 void* Impl::steal_pending(StreamState* victim, const Request& request, unsigned budget) noexcept {
+  const bool pinned = request.state->pinned.load(std::memory_order_relaxed);  // see Heap::take_preceding
   auto allowed = [&](Fence fence) {
-    return !fence.timeline || (opportunistic && order.passed(fence)) || order.precedes(fence, request.stream);
+    return !fence.timeline || (opportunistic && order.passed(fence)) ||
+           (!pinned && order.precedes(fence, request.stream));
   };
   PendingFree* previous = nullptr;
   for (PendingFree* pending = victim->pending_first; pending && budget; previous = pending, pending = pending->next) {

@@ -12,13 +12,14 @@ inline constexpr Status kStatusOk = 0;
 inline constexpr Status kStatusInvalidValue = 1;
 inline constexpr Status kStatusOutOfMemory = 2;
 
-// A stream's identity for the life of the process: ids are never used for a second stream. Small consecutive ids spread
-// best over the allocator's shards.
+// A stream's identity until retire_stream; afterwards the id may name another stream. Small consecutive ids spread best over
+// the allocator's shards. Ids with both topmost bits set are the allocator's own, for streams that are gone.
 struct StreamKey {
   uint64_t id = 0;
   friend bool operator==(StreamKey, StreamKey) = default;
 };
 inline constexpr StreamKey kNoStream{~uint64_t{0}};
+inline constexpr uint64_t kGoneStreams = uint64_t{3} << 62;
 
 // A point in a stream's order: everything enqueued on it up to there. Values grow along one timeline, and all fences of
 // one stream lie on one timeline. A null timeline is a point that has always been passed (StreamOrder is not asked about it).

@@ -38,11 +38,23 @@ infinirtError_t check_stream(const Cache& cache, infinirtStream_t stream) {
               describe_handle(stream, HandleKind::Stream, text, sizeof text));
 }
 
+// The predefined streams are those of the cache's device, which need not be the thread's.
+infinirtError_t ask_whether_capturing(const Cache& cache, infinirtStream_t stream,
+                                      enum infinirtStreamCaptureStatus* status) {
+  int current = cache.device;
+  if (cache.one_of_several && reinterpret_cast<uintptr_t>(stream) <= 2) cache.backend.table.GetDevice(&current);
+  if (current != cache.device) [[unlikely]] {
+    const DeviceCalls calls(cache.backend, cache.device);
+    return calls->StreamIsCapturing(stream, status);
+  }
+  return cache.backend.table.StreamIsCapturing(stream, status);
+}
+
 infinirtError_t check_not_capturing(const Cache& cache, infinirtStream_t stream) {
   const RoutedScope scope(thread_state(), &cache.backend);
   enum infinirtStreamCaptureStatus status = infinirtStreamCaptureStatusNone;
   // The legacy stream cannot be asked while another one's capture bars it; it does not capture itself.
-  const infinirtError_t error = cache.backend.table.StreamIsCapturing(stream, &status);
+  const infinirtError_t error = ask_whether_capturing(cache, stream, &status);
   if (error == infinirtErrorStreamCaptureImplicit) {
     thread_extra(thread_state()).has_pending = false;
     return infinirtSuccess;
@@ -65,7 +77,7 @@ Status attempt_and_wait(Cache& cache, Attempt attempt) {
     return status;
   const AllocatorStats stats = cache.allocator.stats();
   if (stats.reserved_current == stats.used_current) return status;
-  wait_for_device(cache);
+  wait_for_marks(cache);
   cache.allocator.trim_to(0);
   status = attempt();
   if (ThreadExtra* extra = thread_state().extra) extra->has_pending = false;  // of attempts that failed
@@ -107,7 +119,7 @@ infinirtError_t create_cache(infinirtXCache_t* out, const infinirtXCacheProps* p
 infinirtError_t destroy_cache(infinirtXCache_t handle) {
   if (auto error = barred()) return error;
   Cache* cache = resolve(handle);
-  return cache ? destroy(*cache) : infinirtErrorInvalidResourceHandle;
+  return cache ? destroy(*cache, handle) : infinirtErrorInvalidResourceHandle;
 }
 
 infinirtError_t allocate(void** ptr, size_t size, infinirtXCache_t handle, infinirtStream_t stream) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <mutex>
 #include <new>
+#include <utility>
 
 #include "cache/device_calls.h"
 #include "core/endings.h"
@@ -33,6 +34,15 @@ void for_each_cache(Visit&& visit) {
   for (Cache* cache : all.caches) visit(*cache);
 }
 
+// Also of those that are to be used again: they know streams and have events.
+template <class Visit>
+void for_each_cache_ever(Visit&& visit) {
+  auto& all = all_caches();
+  std::lock_guard guard(all.mutex);
+  for (Cache* cache : all.caches) visit(*cache);
+  for (Cache* cache : all.retired) visit(*cache);
+}
+
 // What was recorded for a stream that ends becomes a use up to its end.
 void settle_recorded(Cache& cache, infinirtStream_t stream, Fence end) {
   std::lock_guard guard(cache.recorded_mutex);
@@ -55,7 +65,7 @@ void forget_stream(Cache& cache, StreamKey key) {
 
 void stream_ends(const Backend& backend, infinirtStream_t stream) {
   if (reinterpret_cast<uintptr_t>(stream) <= 2) return;
-  for_each_cache([&](Cache& cache) {
+  for_each_cache_ever([&](Cache& cache) {
     if (&cache.backend != &backend || cache.lost.load()) return;
     const StreamKey key = key_of(stream);
     if (cache.recorded_blocks.load() != 0) settle_recorded(cache, stream, cache.order.now(key));
@@ -64,18 +74,22 @@ void stream_ends(const Backend& backend, infinirtStream_t stream) {
 }
 
 void device_resets(const Backend& backend, int device) {
-  for_each_cache([&](Cache& cache) {
-    if (&cache.backend != &backend || cache.device != device) return;
+  for_each_cache_ever([&](Cache& cache) {
+    if (&cache.backend != &backend) return;
+    cache.order.device_was_reset(device);
+    if (cache.device != device) return;
     cache.lost.store(true);
     cache.segments.lost.store(true);
-    cache.order.device_was_reset();
   });
+  auto& all = all_caches();
+  std::lock_guard guard(all.mutex);
+  std::erase_if(all.retired, [](const Cache* cache) { return cache->lost.load(); });
 }
 
 // A thread's own stream goes with the thread; its frees were marked one by one.
 void thread_ends(ThreadExtra& extra) {
   if (extra.number == 0) return;
-  for_each_cache([&](Cache& cache) {
+  for_each_cache_ever([&](Cache& cache) {
     if (!cache.lost.load()) forget_stream(cache, key_of_thread(extra.number));
   });
 }
@@ -94,12 +108,14 @@ void before_fork() {
     cache->recorded_mutex.lock();
     cache->allocator.prepare_fork();
     cache->order.lock_for_fork();
+    cache->segments.lock_for_fork();
   }
 }
 
 void after_fork() {
   auto& all = all_caches();
   for (Cache* cache : all.caches) {
+    cache->segments.unlock_after_fork();
     cache->order.unlock_after_fork();
     cache->allocator.after_fork_parent();
     cache->recorded_mutex.unlock();
@@ -144,6 +160,7 @@ Cache::Cache(const Backend& backend_, int device_, infinirtXCacheMemory memory_)
     : backend(backend_),
       device(device_),
       memory(memory_),
+      one_of_several(backend.device_count() > 1),
       segments(backend, device, memory),
       order(backend, device),
       allocator(segments, order, keeping_everything()) {}
@@ -179,6 +196,14 @@ Cache* create(const infinirtXCacheProps& props) try {
   return nullptr;
 }
 
+void wait_for_marks(Cache& cache) {
+  const RareWaitScope waiting;
+  cache.order.wait_for_marks();
+}
+
+namespace {
+
+// Until the device has nothing left to do, which a capture does not survive: it has a message then.
 infinirtError_t wait_for_device(Cache& cache) {
   const RareWaitScope waiting;
   DeviceCalls calls(cache.backend, cache.device);
@@ -189,7 +214,22 @@ infinirtError_t wait_for_device(Cache& cache) {
   return error;
 }
 
-infinirtError_t destroy(Cache& cache) {
+// What was freed in stream order may still be in use by the device.
+infinirtError_t give_everything_back(Cache& cache) {
+  cache.allocator.trim_to(0);  // and so all frees have marks
+  wait_for_marks(cache);
+  cache.allocator.trim_to(0);
+  if (cache.allocator.stats().reserved_current == 0) return infinirtSuccess;
+  // Reserves, whose graphs may be running anywhere, and frees that could not be marked.
+  const infinirtError_t error = wait_for_device(cache);
+  if (error >= infinirtErrorStreamCaptureUnsupported && error <= infinirtErrorStreamCaptureWrongThread) return error;
+  cache.order.device_was_idle();
+  return infinirtSuccess;
+}
+
+}  // namespace
+
+infinirtError_t destroy(Cache& cache, infinirtXCache_t handle) {
   auto& all = all_caches();
   const bool lost = cache.lost.load();
   if (!lost) {
@@ -198,15 +238,14 @@ infinirtError_t destroy(Cache& cache) {
       return fail(infinirtErrorInvalidValue, "%zu block%s of the cache %s still in use; free %s first", live,
                   live == 1 ? "" : "s", live == 1 ? "is" : "are", live == 1 ? "it" : "them");
     }
-    // What was freed in stream order may still be in use by the device.
-    const infinirtError_t error = wait_for_device(cache);
-    if (error >= infinirtErrorStreamCaptureUnsupported && error <= infinirtErrorStreamCaptureWrongThread) return error;
+    if (auto error = give_everything_back(cache)) return error;
   }
   {
     std::lock_guard guard(all.mutex);
-    if (std::erase(all.caches, &cache) == 0)
+    if (cache.handle != handle)  // and perhaps it is somebody else's by now
       return fail(infinirtErrorInvalidResourceHandle, "another thread destroyed the cache meanwhile");
-    handle_destroy(cache.handle);
+    std::erase(all.caches, &cache);
+    handle_destroy(std::exchange(cache.handle, nullptr));
   }
   if (lost) return infinirtSuccess;  // its memory went with the device; what it knew about it cannot be used again
   cache.allocator.release_pins();
@@ -274,7 +313,6 @@ infinirtError_t record_stream(Cache& cache, void* pointer, infinirtStream_t stre
                 pointer);
   }
   const StreamKey key = key_of(stream);
-  if (key == block.stream) return infinirtSuccess;
   // Nobody else can mark a thread's own stream when the block is freed: its use counts up to here.
   if (is_of_thread(key)) {
     return cache.allocator.record_use(pointer, key, cache.order.mark_own_stream()) == kStatusOk

@@ -24,6 +24,9 @@ class DeviceSegments final : public SegmentSource {
   Status map(size_t bytes, size_t alignment, void** base) noexcept override;
   void unmap(void* base, size_t bytes) noexcept override;
 
+  void lock_for_fork() { mutex_.lock(); }
+  void unlock_after_fork() { mutex_.unlock(); }
+
   std::atomic<bool> lost{false};  // with the device: there is nothing to give back
 
  private:
@@ -45,7 +48,8 @@ struct Cache {
   const Backend& backend;
   const int device;
   const infinirtXCacheMemory memory;
-  void* handle = nullptr;
+  const bool one_of_several;  // devices of its type
+  void* handle = nullptr;  // of the list's lock
   DeviceSegments segments;
   EventOrder order;
   CachingAllocator allocator;
@@ -60,11 +64,11 @@ struct Cache {
 
 // Of the calling thread's device type. Null with a message.
 Cache* create(const infinirtXCacheProps& props);
-// Refused while blocks of it are in use. Waits for the device.
-infinirtError_t destroy(Cache& cache);
+// Refused while blocks of it are in use. Waits for their last uses.
+infinirtError_t destroy(Cache& cache, infinirtXCache_t handle);
 
-// Until the device has nothing left to do. Holding no lock; a capture may be in the way, which has a message then.
-infinirtError_t wait_for_device(Cache& cache);
+// Until what was freed so far is not used any more, as far as that is known. Holding no lock.
+void wait_for_marks(Cache& cache);
 
 // The cache behind a handle; null with a message.
 Cache* resolve(infinirtXCache_t handle);

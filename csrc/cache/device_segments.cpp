@@ -12,7 +12,8 @@ infinirtError_t DeviceSegments::take(size_t bytes, void** memory) {
   const infinirtError_t error = memory_ == infinirtXCacheMemoryHost
                                     ? calls->HostAlloc(memory, bytes, infinirtHostAllocPortable)
                                     : calls->Malloc(memory, bytes);
-  if (error != infinirtSuccess) calls.keep_message();
+  // Of memory that is out the allocation has its own message, if it comes to that.
+  if (error != infinirtSuccess && error != infinirtErrorMemoryAllocation) calls.keep_message();
   return error;
 }
 

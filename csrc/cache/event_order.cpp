@@ -71,9 +71,9 @@ bool EventOrder::is_capturing(const Timeline& timeline) {
          status != infinirtStreamCaptureStatusNone;
 }
 
-bool EventOrder::record(Timeline& timeline, infinirtEvent_t* event) noexcept {
-  const DeviceCalls calls(backend_, timeline.device);
+bool EventOrder::record(Timeline& timeline, infinirtEvent_t* event) noexcept try {
   *event = nullptr;
+  const DeviceCalls calls(backend_, timeline.device);
   auto& spare = spare_events_[timeline.device];
   if (!spare.empty()) {
     *event = spare.back();
@@ -83,6 +83,9 @@ bool EventOrder::record(Timeline& timeline, infinirtEvent_t* event) noexcept {
   }
   if (calls->EventRecord(*event, timeline.stream) == infinirtSuccess) return true;
   calls->EventDestroy(*event);
+  *event = nullptr;
+  return false;
+} catch (const std::bad_alloc&) {
   return false;
 }
 
@@ -98,14 +101,29 @@ Fence EventOrder::mark(Timeline& timeline) noexcept try {
     advance(timeline, ++timeline.last);
     return {&timeline, timeline.last};
   }
-  Mark made{timeline.last + 1, nullptr};
-  timeline.marks.push_back(made);
+  collect_passed(timeline);
+  timeline.marks.push_back({timeline.last + 1, nullptr});
   ++timeline.last;
   if (!is_capturing_now) record(timeline, &timeline.marks.back().event);
   return {&timeline, timeline.last};
 } catch (const std::bad_alloc&) {
-  // No room for a mark: the one before stands for it once there is something to settle, and until then nothing is passed.
-  return {&timeline, timeline.last + 1};
+  // No room for a mark: the next one stands for it.
+  return {&timeline, ++timeline.last};
+}
+
+void EventOrder::collect_passed(Timeline& timeline) noexcept {
+  for (int tries = 0; tries < 2 && !timeline.marks.empty(); ++tries) {
+    const Mark oldest = timeline.marks.front();
+    if (!oldest.event || !is_done(timeline, oldest.event)) return;
+    advance(timeline, oldest.value);
+  }
+}
+
+bool EventOrder::is_done(const Timeline& timeline, infinirtEvent_t event) noexcept {
+  const DeviceCalls calls(backend_, timeline.device);
+  // Whatever is neither done nor under way has failed, or went with a device or a process: nobody uses the memory any more.
+  const auto query = backend_.extensions.QuietEventQuery ? backend_.extensions.QuietEventQuery : calls->EventQuery;
+  return query(event) != infinirtErrorNotReady;
 }
 
 Fence EventOrder::now(StreamKey stream) noexcept {
@@ -154,11 +172,7 @@ bool EventOrder::passed(Fence fence) noexcept {
   std::lock_guard guard(mutex_);
   if (fence.value <= timeline.passed) return true;
   const Mark* mark = settled_mark(timeline, fence.value);
-  if (!mark) return false;
-  const DeviceCalls calls(backend_, timeline.device);
-  // Whatever is neither done nor under way has failed, or went with a device or a process: nobody uses the memory any more.
-  const auto query = backend_.extensions.QuietEventQuery ? backend_.extensions.QuietEventQuery : calls->EventQuery;
-  if (query(mark->event) == infinirtErrorNotReady) return false;
+  if (!mark || !is_done(timeline, mark->event)) return false;
   advance(timeline, mark->value);
   return fence.value <= timeline.passed;
 }
@@ -194,6 +208,8 @@ bool EventOrder::make_wait(StreamKey stream, Fence fence) noexcept try {
   if (is_new) waited.emplace_back(source.number, 0);
   uint64_t& value = waited[static_cast<size_t>(index)].second;
   value = std::max(value, mark->value);
+  if (is_of_thread(stream))
+    this->mark(*target);  // nobody else can, and what comes after the wait comes after its last mark
   return true;
 } catch (const std::bad_alloc&) {
   return false;
@@ -234,16 +250,47 @@ void EventOrder::forget(StreamKey stream) noexcept {
   if (timeline->references == 0) drop(timeline);
 }
 
-void EventOrder::device_was_reset() noexcept {
+void EventOrder::wait_for_marks() noexcept try {
+  std::vector<std::pair<int, infinirtEvent_t>> events;
+  {
+    std::lock_guard guard(mutex_);
+    const auto add = [&](Timeline& timeline) {
+      settled_mark(timeline, timeline.last);
+      const auto newest = std::find_if(timeline.marks.rbegin(), timeline.marks.rend(),
+                                       [](const Mark& mark) { return mark.event != nullptr; });
+      if (newest != timeline.marks.rend()) events.emplace_back(timeline.device, newest->event);
+    };
+    for (auto& [key, timeline] : timelines_) add(*timeline);
+    for (Timeline* timeline : orphans_) add(*timeline);
+  }
+  // Events live on, also those that are used again meanwhile: then the wait is longer than necessary.
+  for (const auto& [device, event] : events) {
+    const DeviceCalls calls(backend_, device);
+    const auto wait =
+        backend_.extensions.QuietEventSynchronize ? backend_.extensions.QuietEventSynchronize : calls->EventSynchronize;
+    wait(event);
+  }
+} catch (const std::bad_alloc&) {
+  // Nothing has been waited for, and nothing is passed by that.
+}
+
+void EventOrder::device_was_idle() noexcept {
   std::lock_guard guard(mutex_);
-  const auto clear = [](Timeline& timeline) {
+  for (auto& [key, timeline] : timelines_) advance(*timeline, timeline->last);
+  for (Timeline* timeline : orphans_) advance(*timeline, timeline->last);
+}
+
+void EventOrder::device_was_reset(int device) noexcept {
+  std::lock_guard guard(mutex_);
+  const auto clear = [device](Timeline& timeline) {
+    if (timeline.device != device) return;
     timeline.passed = timeline.last;
     timeline.marks.clear();
     timeline.waited.clear();
   };
   for (auto& [key, timeline] : timelines_) clear(*timeline);
   for (Timeline* timeline : orphans_) clear(*timeline);
-  spare_events_.clear();
+  spare_events_.erase(device);
 }
 
 }  // namespace infinirt::cache

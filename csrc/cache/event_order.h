@@ -44,8 +44,14 @@ class EventOrder final : public StreamOrder {
   // The stream is about to go, and its last mark has been made: its name may come back for another one.
   void forget(StreamKey stream) noexcept;
 
-  // The events are gone with the device, and so is whatever they stood for.
-  void device_was_reset() noexcept;
+  // Until all marks that have an event, or can be given one, have been passed. Unlike waiting for the device this does not touch
+  // streams that capture. Called with no lock held.
+  void wait_for_marks() noexcept;
+  // The device has come to rest since the last mark was made: all are passed, also those that could not be put down.
+  void device_was_idle() noexcept;
+
+  // The device's events are gone with it, and so is whatever they stood for.
+  void device_was_reset(int device) noexcept;
 
   void lock_for_fork() { mutex_.lock(); }
   void unlock_after_fork() { mutex_.unlock(); }
@@ -71,6 +77,9 @@ class EventOrder final : public StreamOrder {
   Timeline* timeline_of(StreamKey stream);
   bool is_capturing(const Timeline& timeline);
   Fence mark(Timeline& timeline) noexcept;
+  // Takes back events of the oldest marks: where nobody asks about marks, they would pile up while the stream is busy.
+  void collect_passed(Timeline& timeline) noexcept;
+  bool is_done(const Timeline& timeline, infinirtEvent_t event) noexcept;
   // Whether the stream has nothing left to do: then a mark on it is passed, and needs no event.
   bool is_idle(const Timeline& timeline) noexcept;
   bool record(Timeline& timeline, infinirtEvent_t* event) noexcept;

@@ -32,6 +32,7 @@ struct BackendExtensions {
   // work is left for the program to hear of. Null: the functions themselves leave it.
   infinirtError_t (*QuietStreamQuery)(infinirtStream_t) = nullptr;
   infinirtError_t (*QuietEventQuery)(infinirtEvent_t) = nullptr;
+  infinirtError_t (*QuietEventSynchronize)(infinirtEvent_t) = nullptr;
   infinirtError_t (*QuietDeviceSynchronize)() = nullptr;
   // What an event stands for now, for streams of other backends: made, waited for on any thread, dropped once.
   infinirtError_t (*SnapshotEvent)(infinirtEvent_t, void** snapshot) = nullptr;

@@ -77,6 +77,22 @@ infinirtError_t engine_quiet_event_query(infinirtEvent_t event) {
   return point.lost() ? lost_event() : infinirtSuccess;
 }
 
+infinirtError_t engine_quiet_event_synchronize(infinirtEvent_t event) {
+  RESOLVE_EVENT(e, event);
+  if (auto error = check_device(*e.device)) return error;
+  infinirtError_t error = infinirtSuccess;
+  if (capture_uses_event(e, true, &error)) return error;
+  if ((error = check_capture_unsafe(thread_state()))) return error;
+  if (e.shared) {
+    shared_event_wait(e);
+  } else {
+    const Point point = event_point(e);
+    if (point.lost()) return lost_event();
+    wait_for(point, !(e.flags & infinirtEventBlockingSync));
+  }
+  return infinirtSuccess;
+}
+
 namespace engine_api {
 
 infinirtError_t EventCreate(infinirtEvent_t* event) { return create(event, 0); }
@@ -103,17 +119,7 @@ infinirtError_t EventQuery(infinirtEvent_t event) {
 infinirtError_t EventSynchronize(infinirtEvent_t event) {
   RESOLVE_EVENT(e, event);
   EngineDevice& device = *e.device;
-  if (auto error = check_device(device)) return error;
-  infinirtError_t error = infinirtSuccess;
-  if (capture_uses_event(e, true, &error)) return error;
-  if ((error = check_capture_unsafe(thread_state()))) return error;
-  if (e.shared) {
-    shared_event_wait(e);
-  } else {
-    const Point point = event_point(e);
-    if (point.lost()) return lost_event();
-    wait_for(point, !(e.flags & infinirtEventBlockingSync));
-  }
+  if (auto error = engine_quiet_event_synchronize(event)) return error;
   pools_after_synchronize(device);
   return take_async_error(device);
 }

@@ -82,6 +82,12 @@ infinirtError_t external_outside() {
 
 // ------------------------------------------------------------------ the lock, and what is done under it
 
+void install_capture_fork_handlers() {
+  static const int installed = pthread_atfork([] { captures().mutex.lock(); }, [] { captures().mutex.unlock(); },
+                                              [] { captures().mutex.reset_after_fork(); });
+  (void)installed;
+}
+
 CaptureLock::CaptureLock() { captures().mutex.lock(); }
 CaptureLock::~CaptureLock() { captures().mutex.unlock(); }
 
@@ -92,9 +98,6 @@ Capture::Participant& CaptureLock::part(Capture& capture, const Stream& stream) 
 
 Capture* CaptureLock::begin(Stream& stream, enum infinirtStreamCaptureMode mode, Graph& graph, bool graph_is_callers,
                             std::vector<GraphNode*> tail) const {
-  static const bool fork_handled = pthread_atfork([] { captures().mutex.lock(); }, [] { captures().mutex.unlock(); },
-                                                  [] { captures().mutex.reset_after_fork(); }) == 0;
-  (void)fork_handled;
   auto* capture = new Capture;
   capture->id = captures().next_id++;
   capture->mode = mode;

@@ -36,6 +36,9 @@ inline infinirtError_t check_capture_unsafe(ThreadState& ts) {
 // Device-wide synchronisation: also barred in relaxed mode while any stream of the device captures.
 infinirtError_t check_capture_device_sync(ThreadState& ts, EngineDevice& device);
 
+// Once, after the engine's own handlers: the lock of captures comes before the engine's, and after whatever calls the engine.
+void install_capture_fork_handlers();
+
 // A stream that captures is destroyed, or its device reset: the capture is invalidated and dropped.
 void capture_stream_destroyed(Stream& stream);
 

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "engine/capture.h"
 #include "engine/event.h"
 #include "engine/fork.h"
 #include "engine/graph_run.h"
@@ -77,6 +78,7 @@ void Engine::initialise(const char* name, const char* origin, int count) {
   backend.extensions.StreamGetDevice = engine_stream_get_device;
   backend.extensions.QuietStreamQuery = engine_quiet_stream_query;
   backend.extensions.QuietEventQuery = engine_quiet_event_query;
+  backend.extensions.QuietEventSynchronize = engine_quiet_event_synchronize;
   backend.extensions.QuietDeviceSynchronize = engine_quiet_device_synchronize;
   backend.extensions.SetMemoryLimit = [](Backend& b, int device, size_t bytes) {
     Engine& engine = *static_cast<Engine*>(b.engine);
@@ -103,6 +105,7 @@ void Engine::initialise(const char* name, const char* origin, int count) {
   engines[place] = this;
   engine_count.store(place + 1, std::memory_order_release);
   install_fork_handlers();
+  install_capture_fork_handlers();
   if (is_random_schedule()) random_schedule_install();
 }
 

@@ -174,6 +174,7 @@ infinirtError_t engine_launch_host_func(infinirtStream_t stream, infinirtHostFn_
 // BackendExtensions::Quiet... (api_stream.cpp, api_event.cpp, api_device.cpp).
 infinirtError_t engine_quiet_stream_query(infinirtStream_t stream);
 infinirtError_t engine_quiet_event_query(infinirtEvent_t event);
+infinirtError_t engine_quiet_event_synchronize(infinirtEvent_t event);
 infinirtError_t engine_quiet_device_synchronize();
 
 // Every engine of the process. Plugins may add some at any time; none ever goes.

@@ -68,6 +68,25 @@ class OurDeviceType {
   const char* before_ = nullptr;
 };
 
+// Where a failure is told otherwise or is none, the thread's last error stays what it was.
+class LastErrorStays {
+ public:
+  LastErrorStays() : had_none_(peek() == infinirtSuccess) {}
+  ~LastErrorStays() {
+    static auto* const get = function<decltype(infinirtGetLastError)>("infinirtGetLastError");
+    if (had_none_) get();
+  }
+  LastErrorStays(const LastErrorStays&) = delete;
+  LastErrorStays& operator=(const LastErrorStays&) = delete;
+
+ private:
+  static infinirtError_t peek() {
+    static auto* const function_ = function<decltype(infinirtPeekAtLastError)>("infinirtPeekAtLastError");
+    return function_();
+  }
+  const bool had_none_;
+};
+
 infinirtXCache_t cache_of(int device) {
   if (device < 0 || device >= kMaxDevices) return nullptr;
   auto& place = state().caches[device];
@@ -144,6 +163,7 @@ extern "C" {
 
 void* infinirt_torch_allocate(size_t size, int device, infinirtStream_t stream) {
   void* pointer = nullptr;
+  const LastErrorStays stays;
   infinirtXCache_t cache = cache_of(device);
   if (cache) {
     infinirtError_t error = allocate_once(cache, size, device, stream, &pointer);
@@ -161,6 +181,7 @@ void infinirt_torch_free(void* pointer, size_t, int device, infinirtStream_t str
 }
 
 void infinirt_torch_record_stream(void* pointer, infinirtStream_t stream) {
+  const LastErrorStays stays;
   for_each_cache([&](infinirtXCache_t cache) {
     void* base = nullptr;
     size_t size = 0;
@@ -171,6 +192,7 @@ void infinirt_torch_record_stream(void* pointer, infinirtStream_t stream) {
 }
 
 void* infinirt_torch_base_allocation(void* pointer, size_t* size) {
+  const LastErrorStays stays;
   void* base = pointer;
   size_t bytes = 0;
   for_each_cache([&](infinirtXCache_t cache) {
@@ -203,7 +225,8 @@ void infinirt_torch_set_memory_fraction(double fraction, int device) {
   const infinirtError_t error = get_info(&free_bytes, &total);
   set_device(before);
   if (error != infinirtSuccess) throw std::runtime_error(infinirtXGetLastErrorMessage());
-  infinirtXCacheSetMaxSize(cache, static_cast<size_t>(std::clamp(fraction, 0.0, 1.0) * static_cast<double>(total)));
+  const auto most = static_cast<size_t>(std::clamp(fraction, 0.0, 1.0) * static_cast<double>(total));
+  infinirtXCacheSetMaxSize(cache, std::max<size_t>(most, 1));  // 0 would be no limit
 }
 
 void infinirt_torch_begin_pool(int device, InfinirtTorchPool pool, std::function<bool(infinirtStream_t)> takes_part) {

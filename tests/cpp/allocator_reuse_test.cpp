@@ -304,4 +304,64 @@ TEST(a_pin_takes_memory_its_stream_freed_before) {
   CHECK_EQ(w.status(1 * MiB, w.a), kStatusOk);
 }
 
+namespace {
+// Stream 1 goes, and what has its id from then on is stream 3.
+struct ReusedId : fake::Order {
+  ReusedId() : fake::Order(4) {}
+  bool again = false;
+  StreamKey meant(StreamKey key) const { return again && key.id == 1 ? StreamKey{3} : key; }
+  Fence now(StreamKey stream) noexcept override { return fake::Order::now(meant(stream)); }
+  bool precedes(Fence fence, StreamKey stream) noexcept override { return fake::Order::precedes(fence, meant(stream)); }
+  bool make_wait(StreamKey stream, Fence fence) noexcept override {
+    return fake::Order::make_wait(meant(stream), fence);
+  }
+};
+}  // namespace
+
+TEST(an_id_that_comes_back_names_another_stream) {
+  for (size_t size : {size_t{600}, size_t{8 * KiB}, size_t{300 * KiB}}) {
+    for (bool in_pin : {false, true}) {
+      fake::Source source;
+      ReusedId order;
+      {
+        CachingAllocator allocator(source, order);
+        const StreamKey id{1}, other{2};
+        const PinToken pin = in_pin ? allocator.make_pin() : PinToken{};
+        const auto get = [&](StreamKey stream) {
+          void* ptr = nullptr;
+          CHECK_EQ(in_pin ? allocator.allocate(size, stream, pin, &ptr) : allocator.allocate(size, stream, &ptr),
+                   kStatusOk);
+          return ptr;
+        };
+        void *freed = get(id), *live = get(id);
+        order.enqueue(id);
+        CHECK_EQ(allocator.free(freed, id), FreeResult::ok);
+        allocator.retire_stream(id);
+        order.again = true;
+        void* next = get(id);
+        CHECK_NE(next, freed);  // the first stream uses it
+        order.advance(id);
+
+        // A free counts for the second stream, also that of memory which the first had allocated.
+        order.enqueue(StreamKey{3});
+        CHECK_EQ(allocator.free(live, id), FreeResult::ok);
+        CHECK_EQ(allocator.free(next, id), FreeResult::ok);
+        if (in_pin) CHECK_EQ(allocator.release_pin(pin), kStatusOk);
+        std::vector<void*> taken;
+        for (int i = 0; i < 8; ++i) {
+          void* ptr = nullptr;
+          CHECK_EQ(allocator.allocate(size, other, &ptr), kStatusOk);
+          CHECK(ptr != live && ptr != next);
+          taken.push_back(ptr);
+        }
+        order.finish_everything();
+        for (void* ptr : taken) CHECK_EQ(allocator.free(ptr, other), FreeResult::ok);
+        allocator.trim_to(0);
+        CHECK_EQ(allocator.stats().reserved_current, 0u);
+      }
+      CHECK(order.balanced());
+    }
+  }
+}
+
 TEST_MAIN()

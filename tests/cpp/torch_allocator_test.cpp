@@ -56,6 +56,7 @@ TEST(a_recorded_stream_is_waited_for) {
   void* block = infinirt_torch_allocate(kMiB, 0, own);
   infinirt_torch_record_stream(block, user);
   infinirt_torch_record_stream(&own, user);  // a tensor around memory of others
+  OK(infinirtPeekAtLastError());
   Gate gate;
   OK(gate.hold(user));
   infinirt_torch_free(block, kMiB, 0, own);
@@ -120,8 +121,14 @@ TEST(memory_that_is_not_there_is_an_exception) {
   infinirtXCache_t cache = plugged();
   infinirtStream_t stream = make_stream();
   infinirt_torch_set_memory_fraction(0.0, 0);
-  OK(infinirtXCacheSetMaxSize(cache, 2 * kMiB));
   std::string said;
+  try {
+    infinirt_torch_allocate(1, 0, stream);
+  } catch (const std::runtime_error& error) {
+    said = error.what();
+  }
+  CHECK(said.find("1 bytes were asked for") != std::string::npos);
+  OK(infinirtXCacheSetMaxSize(cache, 2 * kMiB));
   try {
     infinirt_torch_allocate(64 * kMiB, 0, stream);
   } catch (const std::runtime_error& error) {
@@ -135,6 +142,7 @@ TEST(memory_that_is_not_there_is_an_exception) {
     said = error.what();
   }
   CHECK(said.find("100") != std::string::npos);
+  OK(infinirtPeekAtLastError());  // an exception has told it
   OK(infinirtXCacheSetMaxSize(cache, 0));
   (void)infinirtGetLastError();
   OK(infinirtStreamDestroy(stream));

@@ -111,6 +111,30 @@ def test_memory_of_a_capture_is_the_graphs(device: infinirt.Device, pool: infini
     assert pool.statistics.live_blocks == live - 1
 
 
+def test_graphs_share_no_memory_and_give_it_back(device: infinirt.Device, pool: infinirt.CachingPool) -> None:
+    addresses = set()
+    kept = []
+    for _ in range(3):
+        stream = device.create_stream()
+        for _ in range(2):
+            with infinirt.capture(stream) as captured, pool.allocate(4 * MIB, stream=stream) as temporary:
+                temporary.fill(1, stream=stream)
+                addresses.add(temporary.ptr)
+            kept.append(captured.graph.instantiate())
+            captured.graph.close()
+    assert temporary.is_closed
+    assert len(addresses) == pool.statistics.live_blocks == 6
+    for ready in kept:
+        ready.close()
+    del captured, kept, ready, temporary
+    gc.collect()
+    device.sync()
+    pool.allocate(1).close()
+    device.sync()
+    pool.trim()
+    assert (pool.statistics.live_blocks, pool.statistics.reserved) == (0, 0)
+
+
 def test_a_limit_is_kept(device: infinirt.Device) -> None:
     pool = infinirt.CachingPool(device, max_size=4 * MIB)
     buffer = pool.allocate(4 * MIB)
@@ -193,6 +217,34 @@ def test_host_functions_that_need_the_interpreter_do_not_deadlock(device: infini
             pool.trim()
             del pool
         device.sync()
+        """
+    )
+
+
+def test_daemon_threads_may_be_giving_memory_back_when_the_interpreter_ends() -> None:
+    run_python(
+        f"""
+        import infinirt, threading, time
+        device = infinirt.Device("{TYPE}")
+
+        def work():
+            stream = device.create_stream()
+            while True:
+                pool = infinirt.CachingPool(device, max_size=64 << 20)
+                for size in (8 << 20, 16 << 20, 32 << 20, 48 << 20, 64 << 20):
+                    pool.allocate(size, stream=stream)
+
+        class Slow:  # gives the threads time to want the interpreter while it ends
+            def __del__(self, clock=time.monotonic):
+                end = clock() + 0.3
+                while clock() < end:
+                    pass
+
+        for _ in range(2):
+            threading.Thread(target=work, daemon=True).start()
+        time.sleep(0.2)
+        slow = Slow()
+        slow.itself = slow
         """
     )
 

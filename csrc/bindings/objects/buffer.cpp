@@ -73,6 +73,7 @@ PyObject* close(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObjec
     if (!stream) return nullptr;
   }
   if (buffer->closed.exchange(true)) Py_RETURN_NONE;
+  if (buffer->stays_for_graph) Py_RETURN_NONE;
   if (buffer->resource && buffer->pointer && !release_memory(buffer, reinterpret_cast<StreamObject*>(stream.get()))) {
     // Tried and failed is closed, too: the memory is not tried again behind the program's back, when the failure could not
     // be reported any more. Only what could not even be tried is still the buffer's.
@@ -158,7 +159,8 @@ int clear(PyObject* self) {
 // attributes may be gone by the time of dealloc().
 void finalize(PyObject* self) {
   auto* buffer = as_buffer(self);
-  if (buffer->resource && buffer->pointer && !buffer->closed.exchange(true)) release_memory_at_end(buffer);
+  if (!buffer->resource || !buffer->pointer) return;
+  if (!buffer->closed.exchange(true) || buffer->stays_for_graph) release_memory_at_end(buffer);
 }
 
 void dealloc(PyObject* self) {

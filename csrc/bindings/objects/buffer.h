@@ -26,6 +26,8 @@ struct BufferObject {
   bool is_view;
   bool from_pool;                // freed by infinirtFreeAsync, without asking `resource`
   infinirtXCache_t cache;        // freed by infinirtXCacheFree, likewise; null: not of a cache
+  bool
+      stays_for_graph;  // of a cache, allocated in a capture: goes with the object, which the graph keeps, not with close()
   bool read_only;
   PyObject* weak_references;
 };

@@ -46,11 +46,23 @@ infinirtError_t reserve_for_graphs(CacheObject* cache, infinirtXCacheReserve_t* 
   return infinirtXCacheReserveDestroy(cache->handle, made, infinirtStreamLegacy);
 }
 
-// In a capture: the graph keeps the Buffer, and so its memory, as long as it lives; the reserve keeps it out of others' hands.
+// In a capture: the graph keeps the Buffer, and so its memory, as long as it lives.
 infinirtError_t allocate_for_graph(CacheObject* cache, size_t size, infinirtStream_t stream, void** pointer) {
-  infinirtXCacheReserve_t reserve = 0;
-  if (auto error = reserve_for_graphs(cache, &reserve)) return error;
-  return infinirtXCacheReserveAllocate(pointer, size, cache->handle, reserve, stream);
+  for (;;) {
+    infinirtXCacheReserve_t reserve = 0;
+    if (auto error = reserve_for_graphs(cache, &reserve)) return error;
+    const infinirtError_t error = infinirtXCacheReserveAllocate(pointer, size, cache->handle, reserve, stream);
+    if (error != infinirtErrorInvalidValue || cache->for_graphs.load() == reserve) return error;
+    rt.GetLastError();  // another thread let go of the reserve meanwhile
+  }
+}
+
+// Outside of captures: blocks of graphs stay in use until the graphs are gone, and what is free of the reserve is for everybody.
+void let_go_of_reserve(CacheObject* cache, infinirtStream_t stream) {
+  if (cache->for_graphs.load(std::memory_order_relaxed) == 0) [[likely]]
+    return;
+  if (const infinirtXCacheReserve_t reserve = cache->for_graphs.exchange(0))
+    infinirtXCacheReserveDestroy(cache->handle, reserve, stream);
 }
 
 PyObject* allocate(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
@@ -83,7 +95,10 @@ PyObject* trim(PyObject* self, PyObject* given) {
   drain_deferred();
   size_t keep = 0;
   if (!check_open(as_cache(self)) || !read_size(given, "keep", &keep)) return nullptr;
-  return none_or_raise(without_gil(true, [&] { return infinirtXCacheTrimTo(as_cache(self)->handle, keep); }));
+  return none_or_raise(without_gil(true, [&] {
+    let_go_of_reserve(as_cache(self), infinirtStreamLegacy);
+    return infinirtXCacheTrimTo(as_cache(self)->handle, keep);
+  }));
 }
 
 // Memory in use refers to this object: the cache itself goes with the last of it.
@@ -115,6 +130,7 @@ PyObject* cache_new(PyTypeObject* type, PyObject* args, PyObject*) {
 }
 
 void dealloc(PyObject* self) {
+  if (as_cache(self)->handle) let_go_of_reserve(as_cache(self), infinirtStreamLegacy);
   if (as_cache(self)->handle) do_or_defer(destroy_handle, as_cache(self)->handle);
   PyTypeObject* type = Py_TYPE(self);
   type->tp_free(self);
@@ -168,8 +184,10 @@ PyObject* allocate_from_cache(CacheObject* cache, PyObject* size_object, PyObjec
   const infinirtError_t error = without_gil(stream->may_block, [&] {
     return on_stream(stream, [&](infinirtStream_t s) {
       const infinirtError_t plain = infinirtXCacheAllocate(&pointer, size, cache->handle, s);
-      if (plain != infinirtErrorStreamCaptureUnsupported) [[likely]]
+      if (plain != infinirtErrorStreamCaptureUnsupported) [[likely]] {
+        let_go_of_reserve(cache, s);
         return plain;
+      }
       rt.GetLastError();
       for_graph = true;
       return allocate_for_graph(cache, size, s, &pointer);
@@ -184,6 +202,7 @@ PyObject* allocate_from_cache(CacheObject* cache, PyObject* size_object, PyObjec
   }
   buffer->cache = cache->handle;
   if (for_graph && pointer) {
+    buffer->stays_for_graph = true;
     if (auto kept = note_use(buffer, stream)) {
       Py_DECREF(buffer);
       return raise_error(kept);
