@@ -160,7 +160,7 @@ Cache::Cache(const Backend& backend_, int device_, infinirtXCacheMemory memory_)
     : backend(backend_),
       device(device_),
       memory(memory_),
-      one_of_several(backend.device_count() > 1),
+      one_of_several(backend.device_count(backend) > 1),
       segments(backend, device, memory),
       order(backend, device),
       allocator(segments, order, keeping_everything()) {}
