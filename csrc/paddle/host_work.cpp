@@ -1,5 +1,6 @@
 #include "host_work.h"
 
+#include <atomic>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -26,12 +27,17 @@ struct Enqueued {
   static void destroy(void* self) { delete static_cast<Enqueued*>(self); }
 };
 
-// False: the host has no way to this memory.
+// False: the host has no way to this memory. All devices are of one type, so one answer is enough.
 bool find_host_addresses(const std::vector<Operand>& operands, std::vector<char*>* addresses) {
+  static std::atomic<bool> out_of_reach{false};
+  if (out_of_reach) return false;
   for (const Operand& operand : operands) {
     void* address = nullptr;
     const Error error = infinirtXGetHostAddress(&address, operand.pointer);
-    if (error == infinirtErrorNotSupported) return false;
+    if (error == infinirtErrorNotSupported) {
+      out_of_reach = true;
+      return false;
+    }
     check(error);
     addresses->push_back(static_cast<char*>(address));
   }

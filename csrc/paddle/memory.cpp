@@ -31,12 +31,51 @@ Status copy_async(Device device, infinirtPluginStream_t stream, void* dst, const
   return call_on(device, api().MemcpyAsync, dst, src, size, Kind, stream_of(stream));
 }
 
+// Makes `later` wait for everything that `earlier` has now. Either may be the default stream of its device, which stands for
+// all streams that PaddlePaddle has there.
+struct Queue {
+  int device;
+  infinirtStream_t stream;
+};
+Error order(const Queue& earlier, const Queue& later) {
+  infinirtEvent_t event = nullptr;
+  Error error = infinirtSuccess;
+  {
+    const DeviceScope scope(earlier.device);
+    error = scope.error();
+    if (!error) error = api().EventCreateWithFlags(&event, infinirtEventDisableTiming);
+    if (!error) error = api().EventRecord(event, earlier.stream);
+  }
+  if (!error) {
+    const DeviceScope scope(later.device);
+    error = scope.error();
+    if (!error) error = api().StreamWaitEvent(later.stream, event, infinirtEventWaitDefault);
+  }
+  if (event) api().EventDestroy(event);
+  return error;
+}
+
 Status copy_between(Device dst_device, Device src_device, void* dst, const void* src, size_t size) {
+  if (const Status status = call_on(src_device, api().DeviceSynchronize)) return status;
+  if (const Status status = call_on(dst_device, api().DeviceSynchronize)) return status;
   return call_on(dst_device, api().MemcpyPeer, dst, dst_device->id, src, src_device->id, size);
 }
+
+// PaddlePaddle gives a stream of one of the two devices and orders nothing on the other, neither the work that made the source
+// nor what overwrites it later.
 Status copy_between_async(Device dst_device, Device src_device, infinirtPluginStream_t stream, void* dst,
                           const void* src, size_t size) {
-  return call_on(dst_device, api().MemcpyPeerAsync, dst, dst_device->id, src, src_device->id, size, stream_of(stream));
+  int of_stream = dst_device->id;
+  if (stream) {
+    if (const Error error = infinirtXStreamGetDevice(stream_of(stream), nullptr, &of_stream)) return status_of(error);
+  }
+  const Queue copies{of_stream, stream_of(stream)};
+  const Queue other{of_stream == src_device->id ? dst_device->id : src_device->id, nullptr};
+  if (const Error error = order(other, copies)) return status_of(error);
+  infinirtPluginDevice_st on{of_stream};
+  const Status status =
+      call_on(&on, api().MemcpyPeerAsync, dst, dst_device->id, src, src_device->id, size, stream_of(stream));
+  return status ? status : status_of(order(copies, other));
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ bool find_all() {
          INFINIRT_PADDLE_FIND(PD_TensorGetStride) && INFINIRT_PADDLE_FIND(PD_TensorSetDims) &&
          INFINIRT_PADDLE_FIND(PD_TensorSetStrides) && INFINIRT_PADDLE_FIND(PD_TensorSetOffset) &&
          INFINIRT_PADDLE_FIND(PD_ScalarGetBoolData) && INFINIRT_PADDLE_FIND(PD_ScalarGetInt64Data) &&
-         INFINIRT_PADDLE_FIND(PD_ScalarGetUInt64Data) && INFINIRT_PADDLE_FIND(PD_ScalarGetFloat64Data);
+         INFINIRT_PADDLE_FIND(PD_ScalarGetFloat64Data);
 #undef INFINIRT_PADDLE_FIND
 }
 
@@ -96,16 +96,13 @@ size_t bytes_of(DataType type) {
     case infinirtPluginUint8:
     case infinirtPluginInt8:
       return 1;
-    case infinirtPluginUint16:
     case infinirtPluginInt16:
     case infinirtPluginFloat16:
     case infinirtPluginBfloat16:
       return 2;
-    case infinirtPluginUint32:
     case infinirtPluginInt32:
     case infinirtPluginFloat32:
       return 4;
-    case infinirtPluginUint64:
     case infinirtPluginInt64:
     case infinirtPluginFloat64:
     case infinirtPluginComplex64:

@@ -56,7 +56,6 @@ struct PhiFunctions {
   void (*PD_TensorSetOffset)(Tensor*, int64_t, PhiStatus*);
   bool (*PD_ScalarGetBoolData)(Scalar*);
   int64_t (*PD_ScalarGetInt64Data)(Scalar*);
-  uint64_t (*PD_ScalarGetUInt64Data)(Scalar*);
   double (*PD_ScalarGetFloat64Data)(Scalar*);
 };
 

@@ -50,12 +50,14 @@ extern "C" void InitPlugin(infinirtPluginParams* params) {
     return refuse("this plugin knows PaddlePaddle 3.0 to 3.3, and this release is another; install one of those");
   }
   if (!runtime_is_complete()) return refuse("the runtime library that was found is older than this plugin; reinstall");
-  if (!device_type()) return refuse("INFINIRT_DEVICE names no device type; `infinirt info` lists them");
+  if (!device_type()) return refuse(device_type_problem());
   infinirtPluginInterface table{};
   fill_in_devices(table, layout >= Layout::V3_1);
   fill_in_streams(table);
   fill_in_memory(table);
-  if (!register_kernels(kDeviceType)) return refuse("this process has no PaddlePaddle to register kernels with");
+  if (!register_kernels(kDeviceType)) {
+    return refuse("this process has no PaddlePaddle; the plugin is for CUSTOM_DEVICE_ROOT, not for INFINIRT_PLUGIN_PATH");
+  }
   write_as(layout, table, params->interface);
   params->version = {INFINIRT_PLUGIN_VERSION_MAJOR, INFINIRT_PLUGIN_VERSION_MINOR, INFINIRT_PLUGIN_VERSION_PATCH};
   params->device_type = const_cast<char*>(kDeviceType);

@@ -1,6 +1,7 @@
 #include "runtime.h"
 
 #include <cstring>
+#include <string>
 #include <thread>
 
 namespace infinirt::paddle {
@@ -26,17 +27,31 @@ bool runtime_is_complete() {
   return complete;
 }
 
-const char* device_type() {
-  static const char* const type = [] {
-    const char* name = nullptr;
+namespace {
+
+struct DefaultType {
+  const char* name = nullptr;
+  std::string problem;
+};
+
+const DefaultType& default_type() {
+  static const DefaultType type = [] {
+    DefaultType found;
     // This thread may have chosen a type of its own; a new one has not.
-    std::thread([&name] {
-      if (infinirtXGetDeviceType(&name)) name = nullptr;
+    std::thread([&found] {
+      if (!infinirtXGetDeviceType(&found.name)) return;
+      found.name = nullptr;
+      found.problem = infinirtXGetLastErrorMessage();
     }).join();
-    return name;
+    return found;
   }();
   return type;
 }
+
+}  // namespace
+
+const char* device_type() { return default_type().name; }
+const char* device_type_problem() { return default_type().problem.c_str(); }
 
 Status status_of(Error error) {
   switch (error) {

@@ -24,8 +24,9 @@ const Functions& api();
 bool runtime_is_complete();
 
 // The device type whose devices PaddlePaddle sees: what a thread gets that has chosen none, so INFINIRT_DEVICE decides.
-// Null when there is none; the runtime's message then says why.
+// Null when there is none: the problem is then the runtime's message.
 const char* device_type();
+const char* device_type_problem();
 
 // The number that crosses to PaddlePaddle. Once the runtime has ended with the process, everything is a success: there
 // is nothing left to destroy, and nobody to tell.
