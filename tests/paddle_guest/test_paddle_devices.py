@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from installed import directory, output_of
-from paddle_programs import answers, start
+from paddle_programs import SIGNS_OF_A_CRASH, answers, environment, start
 from plugin_files import SOURCES, toy
 
 pytestmark = pytest.mark.peer("paddlepaddle")
@@ -215,6 +217,45 @@ def test_a_wrong_device_type_is_refused_with_the_reason() -> None:
     assert "answer []" in done.stdout
     assert "no device for PaddlePaddle: " in done.stderr
     assert "INFINIRT_DEVICE=cpuu names no device type" in done.stderr
+
+
+def test_what_the_manual_says_is_not_offered() -> None:
+    program = """
+paddle.set_device("infinirt:0")
+x, e = paddle.ones([2]), paddle.device.Event()
+e.record()
+attempts = [lambda: e.elapsed_time(e), lambda: paddle.device.get_device_properties("infinirt:0"),
+            lambda: paddle.utils.dlpack.to_dlpack(x), lambda: x.pin_memory()]
+for attempt in attempts:
+    try:
+        attempt()
+        say("offered")
+    except Exception as error:
+        say(type(error).__name__)
+"""
+    assert answers(program) == ["AttributeError", "RuntimeError", "NotImplementedError", "RuntimeError"]
+
+
+def test_a_process_may_end_with_work_in_flight() -> None:
+    program = """
+import sys
+paddle.set_device("infinirt:0")
+stream = paddle.device.Stream()
+with paddle.device.stream_guard(stream):
+    kept = [paddle.ones([1 << 18]) + 1 for _ in range(40)]
+sys.exit(7)
+"""
+    done = start(program)
+    assert done.returncode == 7, done.stderr[-4000:]
+    assert not [sign for sign in (*SIGNS_OF_A_CRASH, "[infinirt ") if sign in done.stderr], done.stderr[-4000:]
+
+
+def test_the_example_trains() -> None:
+    example = Path(__file__).resolve().parents[2] / "examples" / "paddle" / "train.py"
+    said = subprocess.run([sys.executable, example], capture_output=True, text=True, timeout=240, env=environment())
+    assert said.returncode == 0, said.stderr[-4000:]
+    (right,) = re.findall(r"^(\d+)% right, on Place\(infinirt:0\)$", said.stdout, re.MULTILINE)
+    assert int(right) >= 90, said.stdout
 
 
 MEASURED = re.compile(r"^MEASURED\((\w+), (\w+), (\d+)\)", re.MULTILINE)
