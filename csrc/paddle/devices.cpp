@@ -23,7 +23,9 @@ Status initialize() {
 }
 Status finalize() { return infinirtPluginSuccess; }
 
-Status init_device(Device device) { return call_on(device, [] { return infinirtSuccess; }); }
+Status init_device(Device device) {
+  return call_on(device, [] { return infinirtSuccess; });
+}
 Status deinit_device(Device device) { return call_on(device, api().DeviceSynchronize); }
 Status synchronize_device(Device device) { return call_on(device, api().DeviceSynchronize); }
 

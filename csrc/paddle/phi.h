@@ -72,7 +72,7 @@ Sizes contiguous_strides(const Sizes& dims);
 Sizes dims_of(const Tensor* tensor);
 Sizes strides_of(const Tensor* tensor);  // in elements
 DataType type_of(const Tensor* tensor);
-void* data_of(const Tensor* tensor);     // a device address
+void* data_of(const Tensor* tensor);  // a device address
 size_t bytes_of(DataType type);
 
 // These raise std::runtime_error, which PaddlePaddle hands to its user.

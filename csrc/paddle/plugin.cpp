@@ -56,7 +56,8 @@ extern "C" void InitPlugin(infinirtPluginParams* params) {
   fill_in_streams(table);
   fill_in_memory(table);
   if (!register_kernels(kDeviceType)) {
-    return refuse("this process has no PaddlePaddle; the plugin is for CUSTOM_DEVICE_ROOT, not for INFINIRT_PLUGIN_PATH");
+    return refuse(
+        "this process has no PaddlePaddle; the plugin is for CUSTOM_DEVICE_ROOT, not for INFINIRT_PLUGIN_PATH");
   }
   write_as(layout, table, params->interface);
   params->version = {INFINIRT_PLUGIN_VERSION_MAJOR, INFINIRT_PLUGIN_VERSION_MINOR, INFINIRT_PLUGIN_VERSION_PATCH};

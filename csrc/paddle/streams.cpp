@@ -44,9 +44,8 @@ Status stream_add_callback(Device device, infinirtPluginStream_t stream, infinir
                            void* user_data) {
   auto* callback = new (std::nothrow) Callback{*device, stream, function, user_data};
   if (!callback) return infinirtPluginFailed;
-  return call_on(device, [&] {
-    return infinirtXLaunchHostFunc(stream_of(stream), Callback::run, callback, Callback::destroy);
-  });
+  return call_on(
+      device, [&] { return infinirtXLaunchHostFunc(stream_of(stream), Callback::run, callback, Callback::destroy); });
 }
 
 // There is no entry that asks for the time between events.

@@ -11,7 +11,14 @@ from typing import Any
 from installed import directory
 
 # What a process that ends badly leaves behind, whatever its exit status says.
-SIGNS_OF_A_CRASH = ("Segmentation fault", "FatalError", "terminate called", "C++ Traceback", "Aborted", "Exception ignored")
+SIGNS_OF_A_CRASH = (
+    "Segmentation fault",
+    "FatalError",
+    "terminate called",
+    "C++ Traceback",
+    "Aborted",
+    "Exception ignored",
+)
 
 BEGINNING = """
 import json

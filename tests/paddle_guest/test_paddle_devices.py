@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from paddle_programs import SIGNS_OF_A_CRASH, answers, environment, start
 
 from installed import directory, output_of
-from paddle_programs import SIGNS_OF_A_CRASH, answers, environment, start
 from plugin_files import SOURCES, toy
 
 pytestmark = pytest.mark.peer("paddlepaddle")
@@ -208,7 +208,9 @@ def test_errors_reach_the_user() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-2:] == ["answer true", "answer 3.0"]
-    assert re.search(r"infinirtErrorMemoryAllocation: infinirtMalloc: size \d+ bytes is more than cpu:0", done.stderr)
+    assert re.search(
+        r"infinirtErrorMemoryAllocation: infinirtMalloc: size \d+ bytes is more than cpu:0", done.stderr
+    )
 
 
 def test_a_wrong_device_type_is_refused_with_the_reason() -> None:
@@ -247,12 +249,16 @@ sys.exit(7)
 """
     done = start(program)
     assert done.returncode == 7, done.stderr[-4000:]
-    assert not [sign for sign in (*SIGNS_OF_A_CRASH, "[infinirt ") if sign in done.stderr], done.stderr[-4000:]
+    assert not [sign for sign in (*SIGNS_OF_A_CRASH, "[infinirt ") if sign in done.stderr], done.stderr[
+        -4000:
+    ]
 
 
 def test_the_example_trains() -> None:
     example = Path(__file__).resolve().parents[2] / "examples" / "paddle" / "train.py"
-    said = subprocess.run([sys.executable, example], capture_output=True, text=True, timeout=240, env=environment())
+    said = subprocess.run(
+        [sys.executable, example], capture_output=True, text=True, timeout=240, env=environment()
+    )
     assert said.returncode == 0, said.stderr[-4000:]
     (right,) = re.findall(r"^(\d+)% right, on Place\(infinirt:0\)$", said.stdout, re.MULTILINE)
     assert int(right) >= 90, said.stdout
@@ -293,10 +299,14 @@ say([table[0], set(table[size // 8:]) == {0xA5A5}])
         CUSTOM_DEVICE_ROOT="",
         INFINIRT_CPU_DEVICES="2",
     )
-    assert name == "infinirt" and has_version
-    assert told == SIZES[release] and untouched
+    assert name == "infinirt"
+    assert has_version
+    assert told == SIZES[release]
+    assert untouched
     optional = {"is_dnn_supported", "get_multi_process"} & offsets.keys()
-    assert {"initialize", "create_stream", "async_memory_copy_p2p", "get_driver_version", *optional} <= set(filled)
+    assert {"initialize", "create_stream", "async_memory_copy_p2p", "get_driver_version", *optional} <= set(
+        filled
+    )
     assert not [n for n in filled if n.startswith(("xccl", "profiler", "cuda_", "reserved"))]
 
 
@@ -308,5 +318,6 @@ def test_only_the_entry_point_is_exported_and_only_extensions_imported() -> None
     assert [line.split()[0] for line in exported] == ["InitPlugin"]
     imported = output_of("nm", "--dynamic", "--undefined-only", "--format=posix", library)
     ours = [line.split()[0].split("@")[0] for line in imported.splitlines() if line.startswith("infinirt")]
-    assert ours and all(name.startswith("infinirtX") for name in ours), ours
+    assert ours
+    assert all(name.startswith("infinirtX") for name in ours), ours
     assert "PD_" not in imported

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from paddle_programs import answers
 
 pytestmark = pytest.mark.peer("paddlepaddle")
