@@ -39,14 +39,15 @@ def environment(**more: str) -> dict[str, str]:
     return {**inherited, "CUSTOM_DEVICE_ROOT": plugin, **ours, **more}
 
 
-def start(program: str, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", BEGINNING + program, *arguments]
+def start(program: str, *arguments: str, first: str = "", **more: str) -> subprocess.CompletedProcess[str]:
+    """Runs the program; `first` stands before PaddlePaddle is imported, `more` are settings."""
+    command = [sys.executable, "-c", first + BEGINNING + program, *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=240, env=environment(**more))
 
 
-def answers(program: str, *arguments: str, **more: str) -> list[Any]:
+def answers(program: str, *arguments: str, first: str = "", **more: str) -> list[Any]:
     """What the program said, in order. It must have ended cleanly, and no call of the runtime may have failed."""
-    done = start(program, *arguments, **more)
+    done = start(program, *arguments, first=first, **more)
     everything = f"{done.stdout}\n{done.stderr}"
     assert done.returncode == 0, f"exit status {done.returncode}\n{everything[-8000:]}"
     assert not [sign for sign in SIGNS_OF_A_CRASH if sign in everything], everything[-8000:]

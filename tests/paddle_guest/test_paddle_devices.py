@@ -75,6 +75,23 @@ say("done")
     assert answers(program) == ["done"]
 
 
+def test_halves_add_as_numpy_adds_them() -> None:
+    """Every half once on either side: numbers below the normal range, infinities and NaN included."""
+    program = """
+paddle.set_device("infinirt:0")
+one = np.arange(65536, dtype="uint16").view("float16")
+two = np.random.default_rng(2).permutation(one)
+near = np.nextafter(one, np.float16(0))
+with np.errstate(all="ignore"):
+    for other in (two, np.zeros_like(one), near, -near):
+        ours = (paddle.to_tensor(one) + paddle.to_tensor(other)).numpy()
+        assert np.array_equal(ours, one + other, equal_nan=True)
+        assert np.array_equal(np.signbit(ours[~np.isnan(ours)]), np.signbit((one + other)[~np.isnan(ours)]))
+say("done")
+"""
+    assert answers(program) == ["done"]
+
+
 def test_filling_and_writing_parts() -> None:
     program = """
 for dtype in ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64"):

@@ -65,3 +65,15 @@ b = a * 1
 say(a.grad.numpy().tolist())
 """
     assert answers(program) == [[13.0, 15.0]]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("optimizer", ["SGD", "Adam"])
+def test_the_loss_on_a_gpu(optimizer: str) -> None:
+    """The operators are PaddlePaddle's CPU kernels here, too, so the losses are the same; the memory is the GPU's."""
+    # The log would have one failure: that of asking where the host reaches the memory.
+    settings = {"INFINIRT_DEVICE": "nvidia", "INFINIRT_LOG": ""}
+    ((place, losses, _),) = answers(TRAIN, "infinirt:0", optimizer, "2", first="import infinirt", **settings)
+    ((_, cpu_losses, _),) = answers(TRAIN, "cpu", optimizer, "2")
+    assert place == "Place(infinirt:0)"
+    assert losses == pytest.approx(cpu_losses, rel=1e-5)
