@@ -95,6 +95,10 @@ def check(answer):
     assert answer[0] == 0, rt.infinirtXGetLastErrorMessage()
     return answer[1] if len(answer) > 1 else None
 
+def settle():  # nothing else orders the work of two device types
+    for type in pointers:
+        check(rt.infinirtXSetDeviceType(type)); check(rt.infinirtDeviceSynchronize())
+
 pointers = {}
 for type in ("cpu", "first", "second"):
     check(rt.infinirtXSetDeviceType(type))
@@ -109,8 +113,7 @@ for current in pointers:
             for asynchronous in (False, True):
                 check(rt.infinirtMemset(pointers[target], 0, size))
                 check(rt.infinirtMemcpy(pointers[source], data, size, kind))
-                for type in pointers:
-                    check(rt.infinirtXSetDeviceType(type)); check(rt.infinirtDeviceSynchronize())
+                settle()
                 check(rt.infinirtXSetDeviceType(current))
                 if asynchronous:
                     check(rt.infinirtMemcpyAsync(pointers[target], pointers[source], size, kind, stream))
@@ -120,7 +123,9 @@ for current in pointers:
                 back = bytearray(size)
                 check(rt.infinirtMemcpy(back, pointers[target], size, kind))
                 assert back == data, (current, source, target, asynchronous)
-                check(rt.infinirtMemset(pointers[target], 0, size)); check(rt.infinirtDeviceSynchronize())
+                check(rt.infinirtMemset(pointers[target], 0, size))
+                settle()
+                check(rt.infinirtXSetDeviceType(current))
                 check(rt.infinirtMemcpy2D(pointers[target], 1000, pointers[source], 500, 300, 50, kind))
                 check(rt.infinirtMemcpy(back, pointers[target], size, kind))
                 assert all(back[i * 1000 : i * 1000 + 300] == data[i * 500 : i * 500 + 300] for i in range(50))
