@@ -16,16 +16,22 @@ constexpr size_t rounded(size_t bytes) { return (bytes + kGranule - 1) / kGranul
 
 bool AddressRange::reserve() {
   if (begin_) return true;
-  void* base = mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  // Less where a limit or a sanitizer leaves less.
+  size_t bytes = kMostBytes;
+  void* base = MAP_FAILED;
+  for (; bytes >= kLeastBytes; bytes /= 4) {
+    base = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base != MAP_FAILED) break;
+  }
   if (base == MAP_FAILED) return false;
-  end_ = reinterpret_cast<uintptr_t>(base) + kBytes;
+  end_ = reinterpret_cast<uintptr_t>(base) + bytes;
   begin_ = rounded(reinterpret_cast<uintptr_t>(base));
   free_[begin_] = (end_ - begin_) / kGranule * kGranule;
   return true;
 }
 
 void* AddressRange::take(size_t bytes) {
-  if (bytes > kBytes || !reserve()) return nullptr;
+  if (bytes > kMostBytes || !reserve()) return nullptr;
   const size_t size = rounded(bytes);
   for (auto span = free_.begin(); span != free_.end(); ++span) {
     if (span->second < size) continue;

@@ -16,7 +16,7 @@ class AddressRange {
   bool contains(const void* address) const { return reinterpret_cast<uintptr_t>(address) - begin_ < end_ - begin_; }
 
  private:
-  static constexpr size_t kBytes = size_t{1} << 40;
+  static constexpr size_t kMostBytes = size_t{1} << 40, kLeastBytes = size_t{1} << 34;
   bool reserve();
 
   uintptr_t begin_ = 0, end_ = 0;

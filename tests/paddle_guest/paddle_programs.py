@@ -20,8 +20,12 @@ SIGNS_OF_A_CRASH = (
     "Exception ignored",
 )
 
+# PaddlePaddle imports tvm_ffi where that is installed, which imports PyTorch, whose classes have the names of some of
+# PaddlePaddle's own: the two do not survive one another in a process.
 BEGINNING = """
 import json
+import sys
+sys.modules["tvm_ffi"] = None
 import numpy as np
 import paddle
 
