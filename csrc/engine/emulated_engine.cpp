@@ -8,6 +8,8 @@
 #include <initializer_list>
 #include <utility>
 
+#include "engine/device_uuid.h"
+
 namespace infinirt {
 
 namespace {
@@ -101,6 +103,31 @@ void EmulatedEngine::initialise_emulated(const char* name, const char* origin, c
              FunctionId::MemPoolExportToShareableHandle, FunctionId::MemPoolImportFromShareableHandle,
              FunctionId::MemPoolExportPointer, FunctionId::MemPoolImportPointer});
   }
+}
+
+void EmulatedEngine::describe_emulated(int device, const std::string& seed, struct infinirtDeviceProp* p) {
+  std::memset(p, 0, sizeof *p);
+  size_t free_bytes = 0;
+  memory_info(device, &free_bytes, &p->totalGlobalMem);
+  p->uuid = uuid_from(seed);
+  p->memPitch = (size_t{1} << 31) - 1;
+  p->textureAlignment = p->surfaceAlignment = 512;
+  p->texturePitchAlignment = 32;
+  p->warpSize = 32;
+  p->multiProcessorCount = 1;
+  p->deviceOverlap = p->asyncEngineCount = 1;
+  p->canMapHostMemory = 1;
+  p->computeMode = infinirtComputeModeDefault;
+  p->unifiedAddressing = 1;
+  p->streamPrioritiesSupported = 1;
+  p->hostRegisterSupported = 1;
+  p->canUseHostPointerForRegisteredMem = 1;
+  p->memoryPoolsSupported = 1;
+  p->memoryPoolSupportedHandleTypes = infinirtMemHandleTypeNone;
+  p->ipcEventSupported = 1;
+  // No such bus is known; numbers that nothing else of the process has keep devices apart by bus id.
+  p->pciDomainID = 0x100 + backend.index;
+  p->pciBusID = device;
 }
 
 size_t EmulatedEngine::total(int device) const {

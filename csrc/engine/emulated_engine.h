@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/mutex.h"
@@ -64,6 +65,10 @@ class EmulatedEngine : public Engine {
     return infinirtErrorNotSupported;
   }
   virtual bool moves_within_device() const { return true; }
+
+  // What the engine itself brings to every device, and identities that keep devices apart; all else is 0. The device's
+  // UUID is made from the seed.
+  void describe_emulated(int device, const std::string& seed, struct infinirtDeviceProp* p);
 
   // Makes the device current for this thread and, unless the backend is thread-safe, keeps everybody else out.
   class Entry {

@@ -124,6 +124,14 @@ TEST(more_functions_are_used) {
   OK(infinirtGetDeviceProperties(&properties, 1));
   CHECK_EQ(std::string(properties.name), "chip number 1");
   CHECK_EQ(properties.totalGlobalMem, size_t{1} << 30);
+  infinirtDeviceProp first;
+  OK(infinirtGetDeviceProperties(&first, 0));
+  CHECK(std::memcmp(&first.uuid, &properties.uuid, sizeof first.uuid) != 0);
+  char bus[32] = "";
+  int found = -1;
+  OK(infinirtDeviceGetPCIBusId(bus, sizeof bus, 1));
+  OK(infinirtDeviceGetByPCIBusId(&found, bus));
+  CHECK_EQ(found, 1);
   void* memory = nullptr;
   OK(infinirtMalloc(&memory, 100));
   OK(infinirtMemset(memory, 1, 100));

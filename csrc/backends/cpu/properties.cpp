@@ -8,6 +8,7 @@
 #include <fstream>
 #include <string>
 
+#include "engine/device_uuid.h"
 #include "engine/kernel.h"
 #include "engine/scheduler.h"
 
@@ -37,21 +38,14 @@ int last_level_cache() {
   return bytes > 0 ? static_cast<int>(std::min(bytes, 1L << 30)) : 8 << 20;
 }
 
-// Sixteen bytes that are the same in every process on this machine, and differ between machines, types and devices.
-void make_uuid(const char* type, int ordinal, infinirtUUID_t* uuid) {
+// The same in every process on this machine; different between machines, types and devices.
+infinirtUUID_t make_uuid(const char* type, int ordinal) {
   static const std::string machine = [] {
     std::string id;
     std::getline(std::ifstream("/etc/machine-id"), id);
     return id.empty() ? read_model() : id;
   }();
-  const std::string seed = machine + "/" + type + "/" + std::to_string(ordinal);
-  uint64_t halves[2] = {0xcbf29ce484222325ull, 0x9ae16a3b2f90404full};  // FNV-1a with two starting values
-  for (uint64_t& half : halves) {
-    for (const char c : seed) half = (half ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
-  }
-  std::memcpy(uuid->bytes, halves, sizeof uuid->bytes);
-  uuid->bytes[6] = static_cast<char>((uuid->bytes[6] & 0x0f) | 0x80);  // version 8: made from data of our own
-  uuid->bytes[8] = static_cast<char>((uuid->bytes[8] & 0x3f) | 0x80);
+  return uuid_from(machine + "/" + type + "/" + std::to_string(ordinal));
 }
 
 }  // namespace
@@ -60,7 +54,7 @@ void describe_device(const char* type, int ordinal, size_t total_memory, struct 
   std::memset(p, 0, sizeof *p);
   static const std::string model = read_model();
   std::snprintf(p->name, sizeof p->name, "%.200s (%s:%d)", model.c_str(), type, ordinal);
-  make_uuid(type, ordinal, &p->uuid);
+  p->uuid = make_uuid(type, ordinal);
 
   p->totalGlobalMem = total_memory;
   static const int cache = last_level_cache();

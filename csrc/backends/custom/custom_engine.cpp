@@ -43,17 +43,10 @@ infinirtXBackendFacts CustomEngine::facts(int device) const {
 }
 
 void CustomEngine::properties(int device, struct infinirtDeviceProp* properties) {
-  *properties = {};
+  describe_emulated(device, origin_ + "/" + type_ + "/" + std::to_string(device), properties);
   const infinirtXBackendFacts known = facts(device);
   std::snprintf(properties->name, sizeof properties->name, "%s", known.name[0] ? known.name : type_.c_str());
-  size_t free_bytes = 0;
-  memory_info(device, &free_bytes, &properties->totalGlobalMem);
-  properties->multiProcessorCount = known.multiProcessorCount > 0 ? known.multiProcessorCount : 1;
-  properties->unifiedAddressing = 1;
-  properties->memoryPoolsSupported = 1;
-  properties->asyncEngineCount = 1;
-  properties->streamPrioritiesSupported = 1;
-  properties->textureAlignment = 512;
+  if (known.multiProcessorCount > 0) properties->multiProcessorCount = known.multiProcessorCount;
 }
 
 bool CustomEngine::memory_size_known(int device) const {

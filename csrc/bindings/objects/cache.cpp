@@ -4,6 +4,7 @@
 #include "bindings/objects/callable.h"
 #include "bindings/objects/capture.h"
 #include "bindings/objects/deferred.h"
+#include "bindings/objects/pool.h"
 
 namespace infinirt::objects {
 
@@ -67,28 +68,16 @@ void let_go_of_reserve(CacheObject* cache, infinirtStream_t stream) {
 
 PyObject* allocate(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   drain_deferred();
-  static const Signature signature("allocate", {"size", "stream"}, 1);
-  PyObject* values[2] = {nullptr, Py_None};
-  if (!signature.read(args, count, names, values)) return nullptr;
-  if (values[0] == nullptr) return PyErr_Format(PyExc_TypeError, "allocate() needs a size");
-  return allocate_from_cache(as_cache(self), values[0], values[1]);
+  PyObject* values[2];
+  return read_allocation(args, count, names, values) ? allocate_from_cache(as_cache(self), values[0], values[1])
+                                                     : nullptr;
 }
 
 PyObject* deallocate(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
-  drain_deferred();
-  static const Signature signature("deallocate", {"ptr", "size", "stream"}, 2);
-  PyObject* values[3] = {nullptr, Py_None, Py_None};
-  if (!signature.read(args, count, names, values)) return nullptr;
-  void* pointer = nullptr;
-  if (values[0] == nullptr) return PyErr_Format(PyExc_TypeError, "deallocate() needs an address");
-  if (!read_pointer(values[0], "ptr", &pointer)) return nullptr;
-  auto* cache = as_cache(self);
-  python::Ref reference(stream_from(values[2], cache->device));
-  if (!reference) return nullptr;
-  auto* stream = reinterpret_cast<StreamObject*>(reference.get());
-  return none_or_raise(without_gil(stream->may_block, [&] {
-    return on_stream(stream, [&](infinirtStream_t s) { return infinirtXCacheFree(pointer, cache->handle, s); });
-  }));
+  const infinirtXCache_t handle = as_cache(self)->handle;
+  return deallocate_in_order(as_cache(self)->device, args, count, names, [handle](void* pointer, infinirtStream_t s) {
+    return infinirtXCacheFree(pointer, handle, s);
+  });
 }
 
 PyObject* trim(PyObject* self, PyObject* given) {

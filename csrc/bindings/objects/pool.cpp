@@ -57,35 +57,15 @@ PyObject* allocate_from(PoolObject* pool, PyObject* size_object, PyObject* strea
   return reinterpret_cast<PyObject*>(buffer);
 }
 
-bool read_request(PyObject* const* args, Py_ssize_t count, PyObject* names, PyObject** values) {
-  static const Signature signature("allocate", {"size", "stream"}, 1);
-  values[0] = nullptr;
-  values[1] = Py_None;
-  if (!signature.read(args, count, names, values)) return false;
-  if (values[0] == nullptr) PyErr_SetString(PyExc_TypeError, "allocate() needs a size");
-  return values[0] != nullptr;
-}
-
 PyObject* allocate(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   drain_deferred();
   PyObject* values[2];
-  return read_request(args, count, names, values) ? allocate_from(as_pool(self), values[0], values[1]) : nullptr;
+  return read_allocation(args, count, names, values) ? allocate_from(as_pool(self), values[0], values[1]) : nullptr;
 }
 
 PyObject* deallocate(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
-  drain_deferred();
-  static const Signature signature("deallocate", {"ptr", "size", "stream"}, 2);
-  PyObject* values[3] = {nullptr, Py_None, Py_None};
-  if (!signature.read(args, count, names, values)) return nullptr;
-  void* pointer = nullptr;
-  if (values[0] == nullptr) return PyErr_Format(PyExc_TypeError, "deallocate() needs an address");
-  if (!read_pointer(values[0], "ptr", &pointer)) return nullptr;
-  python::Ref reference(stream_from(values[2], as_pool(self)->device));
-  if (!reference) return nullptr;
-  auto* stream = reinterpret_cast<StreamObject*>(reference.get());
-  return none_or_raise(without_gil(stream->may_block, [&] {
-    return on_stream(stream, [&](infinirtStream_t s) { return rt.FreeAsync(pointer, s); });
-  }));
+  return deallocate_in_order(as_pool(self)->device, args, count, names,
+                             [](void* pointer, infinirtStream_t s) { return rt.FreeAsync(pointer, s); });
 }
 
 PyObject* close(PyObject* self, PyObject*) {
@@ -168,13 +148,22 @@ PyType_Spec spec = {"infinirt._core.PoolBase", sizeof(PoolObject), 0, Py_TPFLAGS
 
 }  // namespace
 
+bool read_allocation(PyObject* const* args, Py_ssize_t count, PyObject* names, PyObject** values) {
+  static const Signature signature("allocate", {"size", "stream"}, 1);
+  values[0] = nullptr;
+  values[1] = Py_None;
+  if (!signature.read(args, count, names, values)) return false;
+  if (values[0] == nullptr) PyErr_SetString(PyExc_TypeError, "allocate() needs a size");
+  return values[0] != nullptr;
+}
+
 PyTypeObject* make_pool_type() { return reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec)); }
 
 PyObject* allocate_on_device(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   drain_deferred();
   auto* device = reinterpret_cast<DeviceObject*>(self);
   PyObject* values[2];
-  if (!read_request(args, count, names, values)) return nullptr;
+  if (!read_allocation(args, count, names, values)) return nullptr;
   python::Ref resource(field_of(device, device->resource));
   if (!resource) resource = python::Ref(PyObject_GetAttrString(self, "memory_resource"));
   if (!resource) return nullptr;
