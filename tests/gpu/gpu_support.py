@@ -9,11 +9,20 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
+
+import pytest
 
 from infinirt import runtime as rt
 
 Kind = rt.infinirtMemcpyKind
+
+
+def cannot_run(config: pytest.Config, reason: str) -> NoReturn:
+    """Skips; fails where the GPU's tests were asked for, so that nothing is left out unseen."""
+    if config.getoption("--require-gpu"):
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
 
 
 def ok(result: tuple[Any, ...]) -> Any:

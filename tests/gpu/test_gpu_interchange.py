@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gpu_support import cannot_run
 
 import infinirt
 from dlpack_support import (
@@ -321,11 +322,11 @@ def test_arrays_of_others_that_are_empty_or_constant(device: infinirt.Device) ->
 
 
 @pytest.fixture
-def torch(device: infinirt.Device) -> Any:
+def torch(device: infinirt.Device, pytestconfig: pytest.Config) -> Any:
     import torch
 
     if not torch.cuda.is_available():
-        pytest.skip("this PyTorch has no CUDA")
+        cannot_run(pytestconfig, "this PyTorch has no CUDA")
     torch.cuda.set_device(device.ordinal)
     side = torch.cuda.Stream()
     with torch.cuda.stream(side):  # kernels that are used behind gates

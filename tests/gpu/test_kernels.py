@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from gpu_support import cannot_run
 
 import infinirt
 
@@ -69,12 +70,12 @@ def device() -> infinirt.Device:
 
 
 @pytest.fixture(scope="module")
-def code(device: infinirt.Device) -> infinirt.ObjectCode:
+def code(device: infinirt.Device, pytestconfig: pytest.Config) -> infinirt.ObjectCode:
     with device:
         try:
             return infinirt.Program(SOURCE, "c++").compile("cubin", name_expressions=FILLS)
         except infinirt.NotSupportedError as error:
-            pytest.skip(f"no NVRTC here: {error}")
+            cannot_run(pytestconfig, f"no NVRTC here: {error}")
 
 
 @pytest.fixture
