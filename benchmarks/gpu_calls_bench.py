@@ -24,6 +24,7 @@ os.environ["INFINIRT_DEVICE"] = "nvidia"
 
 import infinirt
 from infinirt import runtime as rt
+from infinirt.__main__ import installed_root
 
 ROUNDS = int(os.environ.get("INFINIRT_BENCH_ROUNDS", "15"))
 MIB = 1 << 20
@@ -47,8 +48,15 @@ ROWS = (
 PAIRS = {"pool alloc+free", "cached alloc+free", "malloc+free"}
 
 C_SOURCE = r"""
+#include <infinirt_ext.h>
 #include <time.h>
 #include <cstddef>
+static infinirtXCache_t cache() {
+  static infinirtXCache_t made = nullptr;
+  infinirtXCacheProps props = {sizeof props, infinirtXCacheMemoryDevice, 0, 0};
+  if (!made) infinirtXCacheCreate(&made, &props);
+  return made;
+}
 extern "C" {
 int cudaGetDevice(int*); int cudaSetDevice(int); int cudaStreamQuery(void*); int cudaStreamSynchronize(void*);
 int cudaEventRecord(void*, void*); int cudaEventQuery(void*); int cudaStreamWaitEvent(void*, void*, unsigned);
@@ -66,6 +74,8 @@ LOOP(get_device, cudaGetDevice(&d)) LOOP(set_device, cudaSetDevice(0)) LOOP(stre
 LOOP(stream_sync, cudaStreamSynchronize(s)) LOOP(event_record, cudaEventRecord(e, s)) LOOP(event_query, cudaEventQuery(e))
 LOOP(stream_wait, cudaStreamWaitEvent(s, e, 0))
 LOOP(pool_alloc_free, cudaMallocAsync(&p, 1 << 20, s) || cudaFreeAsync(p, s))
+LOOP(cached_alloc_free, infinirtXCacheAllocate(&p, 1 << 20, cache(), (infinirtStream_t)s) ||
+                        infinirtXCacheFree(p, cache(), (infinirtStream_t)s))
 LOOP(malloc_free, cudaMalloc(&p, 1 << 20) || cudaFree(p))
 LOOP(copy_4_KiB, cudaMemcpyAsync(a, b, 4096, 3, s)) LOOP(set_4_KiB, cudaMemsetAsync(a, 0, 4096, s))
 LOOP(empty_launch, cudaLaunchKernel(k, dim{1, 1, 1}, dim{1, 1, 1}, nullptr, 0, s))
@@ -123,6 +133,7 @@ def c_route(o: Objects) -> dict[str, Timer]:
     if compiler is None:
         return {}
     folder = Path(tempfile.mkdtemp())
+    package = installed_root()
     (folder / "c.cpp").write_text(C_SOURCE)
     command = [
         compiler,
@@ -132,7 +143,9 @@ def c_route(o: Objects) -> dict[str, Timer]:
         "-o",
         str(folder / "c.so"),
         str(folder / "c.cpp"),
+        f"-I{package / 'include'}",
         library_path(),
+        str(package / "lib" / "libinfinirt.so"),
     ]
     subprocess.run(command, check=True)
     library = ctypes.CDLL(str(folder / "c.so"))

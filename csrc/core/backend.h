@@ -39,6 +39,8 @@ struct BackendExtensions {
   void (*WaitForSnapshot)(void*) = nullptr;
   void (*DropSnapshot)(void*) = nullptr;
   infinirtError_t (*CopyNow)(const CrossCopy&) = nullptr;  // between its memory and the host's
+  // Waits for the default stream of the device that has this memory; not for engines, which have streams of ours.
+  infinirtError_t (*WaitForDefaultStream)(const void* pointer) = nullptr;
   bool (*OwnsPointer)(const void*) = nullptr;  // for backends whose allocations are not in the registry
 };
 

@@ -179,6 +179,11 @@ infinirtError_t MemPoolDestroy(infinirtMemPool_t memPool) {
     return fail(infinirtErrorInvalidValue, "memPool is the default pool of %s:%d, which cannot be destroyed",
                 pool.device->engine->backend.name.c_str(), pool.device->ordinal);
   }
+  if (const size_t blocks = pool.imported ? imported_blocks_in_use(pool) : 0) {
+    return fail(infinirtErrorInvalidValue,
+                "memPool was imported from another process, and %zu of its blocks are in use here; free them first",
+                blocks);
+  }
   destroy_pool(pool);
   return infinirtSuccess;
 }

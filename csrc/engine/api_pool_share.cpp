@@ -180,6 +180,7 @@ infinirtError_t MemPoolImportPointer(void** ptr, infinirtMemPool_t memPool,
   imported_block_added(*pool);
   if (!registry_insert(memory)) {
     device.engine->unmap_shared(device.ordinal, mapped, lead + data.size);
+    imported_block_freed(*pool, true);
     imported_block_gone(*pool);
     return fail(infinirtErrorMapBufferObjectFailed, "the memory was mapped where other memory is registered already");
   }

@@ -156,6 +156,18 @@ infinirtError_t copy_by_way_of_host(Engine& engine, const CopyWork& work, bool f
   return infinirtSuccess;
 }
 
+// A copy without a stream comes after what the default stream of the other side's device was given, too: a set, or a copy of
+// pageable memory, that returned before it was done.
+infinirtError_t wait_for_other_side(const CopyRequest& request) {
+  const Backend& other = *request.work.other;
+  const bool is_target = request.dst.place == Place::Device && request.dst.backend == &other;
+  const Operand& theirs = is_target ? request.dst : request.src;
+  if (auto* engine = static_cast<Engine*>(other.engine))
+    return synchronize_stream(*engine->devices[static_cast<size_t>(theirs.device)]->legacy);
+  if (!other.extensions.WaitForDefaultStream) return infinirtSuccess;
+  return other.extensions.WaitForDefaultStream(is_target ? request.work.dst : request.work.src);
+}
+
 }  // namespace
 
 void find_copy_operands(CopyRequest& request) {
@@ -230,6 +242,9 @@ infinirtError_t run_copy(Stream& stream, CopyRequest& request, CopyCall call) {
   // Between device types it always waits: nothing else would order the other one's work after the copy.
   const bool on_device = request.dst.place == Place::Device && request.src.place == Place::Device;
   if (on_device && !request.work.other) return copy_later(stream, request.work);
+  if (request.work.other) {
+    if (auto error = wait_for_other_side(request)) return error;
+  }
   return copy_here(stream, request.work);
 }
 

@@ -60,7 +60,7 @@ void reset_pool(MemPool& pool, EngineDevice& device, const struct infinirtMemPoo
   pool.file = -1;
   pool.token = 0;
   pool.file_end = 0;
-  pool.imported_blocks = 0;
+  pool.imported_blocks = pool.imported_in_use = 0;
   for (auto policy : {ReusePolicy::follow_event_dependencies, ReusePolicy::allow_opportunistic,
                       ReusePolicy::allow_internal_dependencies}) {
     pool.allocator.set_policy(policy, true);
@@ -156,6 +156,17 @@ void destroy_pool(MemPool& pool) {
 void imported_block_added(MemPool& pool) {
   std::lock_guard guard(pool.mutex);
   ++pool.imported_blocks;
+  ++pool.imported_in_use;
+}
+
+void imported_block_freed(MemPool& pool, bool freed) {
+  std::lock_guard guard(pool.mutex);
+  freed ? --pool.imported_in_use : ++pool.imported_in_use;
+}
+
+size_t imported_blocks_in_use(MemPool& pool) {
+  std::lock_guard guard(pool.mutex);
+  return pool.imported_in_use;
 }
 
 void imported_block_gone(MemPool& pool) {

@@ -61,7 +61,8 @@ struct MemPool {
     size_t offset;  // of that memory in the file
   };
   std::map<uintptr_t, Segment> mapped;
-  size_t imported_blocks = 0;  // mapped here and not freed yet
+  size_t imported_blocks = 0;  // mapped here
+  size_t imported_in_use = 0;  // of these, not freed by the program yet
 
   PoolSegments segments{*this};
   CachingAllocator allocator;
@@ -105,9 +106,11 @@ infinirtError_t pool_free_sync(void* pointer);
 // The block that an address in a segment (registry kind Pool, with this owner) lies in. False when there is none.
 bool pool_block_bounds(void* pool_owner, const void* pointer, uintptr_t* base, size_t* size, bool* live);
 
-// A block of an imported pool is mapped, or is gone again.
+// A block of an imported pool is mapped, was freed by the program (or was not, after all), or is gone again.
 void imported_block_added(MemPool& pool);
+void imported_block_freed(MemPool& pool, bool freed);
 void imported_block_gone(MemPool& pool);
+size_t imported_blocks_in_use(MemPool& pool);
 
 // ---- for the functions that synchronise, destroy streams and fork
 

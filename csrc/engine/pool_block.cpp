@@ -196,7 +196,9 @@ infinirtError_t release_in_order(const Allocation& memory, MemPool* importer, St
   Work work;
   work.type = WorkType::Host;
   work.host = {[](void*) {}, new DeferredRelease{memory, &device, importer}, release_now};
+  if (importer) imported_block_freed(*importer, true);
   if (!enqueue(stream, work).timeline) {
+    if (importer) imported_block_freed(*importer, false);
     dispose_work(work);
     return stream_destroyed_meanwhile();
   }

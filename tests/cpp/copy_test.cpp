@@ -221,6 +221,9 @@ TEST(bad_planes_and_volumes) {
   OK(infinirtGraphDestroy(graph));
 }
 
+// CUDA 13's functions no longer say which copy was wrong.
+bool is_index(size_t failed, size_t expected) { return failed == expected || (on_native() && failed == SIZE_MAX); }
+
 TEST(batches) {
   Memory m(kLarge);
   NewStream stream;
@@ -247,19 +250,20 @@ TEST(batches) {
         infinirtErrorInvalidValue);
   sizes[1] = 0;
   FAILS(batch(2, 1), infinirtErrorInvalidValue);
-  CHECK_EQ(failed, size_t{1});
+  CHECK(is_index(failed, 1));
   sizes[1] = kLarge;  // more than is left of dsts[1]
   OK(infinirtMemset(m.device, 0, 100));
   FAILS(batch(2, 1), infinirtErrorInvalidValue);
-  CHECK_EQ(failed, size_t{1});
+  CHECK(is_index(failed, 1));
   OK(infinirtMemcpy(m.host2.data(), m.device, 100, infinirtMemcpyDeviceToHost));
-  CHECK_EQ(int{m.host2[99]}, 0);  // nothing of a refused batch has run
+  if (unless_native("a real driver runs a refused batch up to what is wrong")) CHECK_EQ(int{m.host2[99]}, 0);
   sizes[1] = 200;
   attributes[0].srcAccessOrder = infinirtMemcpySrcAccessOrderInvalid;
   FAILS(batch(2, 1), infinirtErrorInvalidValue);
-  CHECK_EQ(failed, size_t{0});
+  CHECK(is_index(failed, 0));
 
   // During the call means: however large, and whatever the stream is doing, the source is free afterwards.
+  if (!unless_native("a real driver waits for the stream")) return;
   attributes[0].srcAccessOrder = infinirtMemcpySrcAccessOrderDuringApiCall;
   sizes[1] = kLarge - 1000;
   const char last = m.host[kLarge - 1001];
@@ -291,7 +295,7 @@ TEST(batches_of_volumes) {
   FAILS(infinirtMemcpy3DBatchAsync(1, &op, &failed, 1, stream), infinirtErrorInvalidValue);
   op.src.op.ptr.rowLength = 7;
   FAILS(infinirtMemcpy3DBatchAsync(1, &op, &failed, 0, stream), infinirtErrorInvalidValue);
-  CHECK_EQ(failed, size_t{0});
+  CHECK(is_index(failed, 0));
   if (unless_native(kInventedHandle)) {
     op.src.type = infinirtMemcpyOperandTypeArray;
     FAILS(infinirtMemcpy3DBatchAsync(1, &op, &failed, 0, stream), infinirtErrorNotSupported);
@@ -321,7 +325,8 @@ TEST(captured_copies_run_with_the_graph) {
   OK(infinirtStreamBeginCapture(stream, infinirtStreamCaptureModeGlobal));
   OK(infinirtMemcpyAsync(m.device, m.host.data(), kSmall, infinirtMemcpyHostToDevice, stream));
   OK(infinirtMemcpyAsync(m.host2.data(), m.device, kSmall, infinirtMemcpyDeviceToHost, stream));
-  FAILS(infinirtMemsetAsync(m.device, 0, kSmall + 1, stream), infinirtErrorInvalidValue);
+  if (unless_native("a real driver looks at the size when the graph is instantiated"))
+    FAILS(infinirtMemsetAsync(m.device, 0, kSmall + 1, stream), infinirtErrorInvalidValue);
   OK(infinirtMemcpy(m.device2, m.host.data(), kSmall, infinirtMemcpyHostToDevice));  // elsewhere: allowed
   OK(infinirtStreamEndCapture(stream, &graph));
   OK(infinirtGraphInstantiate(&executable, graph, 0));

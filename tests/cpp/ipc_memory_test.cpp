@@ -153,7 +153,7 @@ TEST(only_plain_device_memory_has_a_handle) {
   OK(infinirtMalloc(&memory, 4096));
   CHECK_EQ(infinirtIpcGetMemHandle(&handle, pinned), infinirtErrorInvalidValue);
   CHECK_EQ(infinirtIpcGetMemHandle(&handle, pooled), infinirtErrorInvalidValue);
-  CHECK(says("ExportToShareableHandle"));
+  if (unless_native("the real library's words are its own")) CHECK(says("ExportToShareableHandle"));
   CHECK_EQ(infinirtIpcGetMemHandle(&handle, nullptr), infinirtErrorInvalidValue);
   CHECK_EQ(infinirtIpcGetMemHandle(nullptr, memory), infinirtErrorInvalidValue);
   if (!sharing_is_refused()) OK(infinirtIpcGetMemHandle(&handle, memory));

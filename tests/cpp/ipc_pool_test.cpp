@@ -31,13 +31,14 @@ CHILD(pool_importer) {
     }
     send_value(kChannel, int{check::failures() == 0});
   }
-  OK(infinirtMemPoolDestroy(pool));  // the blocks live on
+  CHECK_EQ(infinirtMemPoolDestroy(pool), infinirtErrorInvalidValue);  // unlike a pool of one's own
   bool in_order = true;
   for (void* pointer : imported) {
     OK(in_order ? infinirtFreeAsync(pointer, nullptr) : infinirtFree(pointer));
     CHECK_EQ(infinirtFreeAsync(pointer, nullptr), infinirtErrorInvalidValue);
     in_order = !in_order;
   }
+  OK(infinirtMemPoolDestroy(pool));
   OK(infinirtDeviceSynchronize());
 }
 
@@ -106,9 +107,10 @@ TEST(what_is_no_pool_cannot_be_imported) {
   int ends[2];
   CHECK_EQ(pipe(ends), 0);
   for (int file : {ends[0], -1, 9999}) {
-    CHECK_EQ(infinirtMemPoolImportFromShareableHandle(&pool, reinterpret_cast<void*>(static_cast<intptr_t>(file)),
-                                                      infinirtMemHandleTypePosixFileDescriptor, 0),
-             infinirtErrorInvalidValue);
+    CHECK_EQ(
+        infinirtMemPoolImportFromShareableHandle(&pool, reinterpret_cast<void*>(static_cast<intptr_t>(file)),
+                                                 infinirtMemHandleTypePosixFileDescriptor, 0),
+        unless_native("the real driver calls it an unknown error") ? infinirtErrorInvalidValue : infinirtErrorUnknown);
   }
   close(ends[0]);
   close(ends[1]);

@@ -161,6 +161,7 @@ TEST(free_waits_for_the_device) {
 }
 
 TEST(a_racing_double_free_frees_once) {
+  skip_on_native("a real driver may crash on frees that race");
   for (int round = 0; round < 50; ++round) {
     void* p = device_memory(4096);
     infinirtError_t results[2];

@@ -62,11 +62,6 @@ inline bool unless_native(const char* reason) {
   return false;
 }
 
-// What a call with a destroyed handle returns: the library's handles are refused before it sees them.
-inline infinirtError_t if_destroyed(infinirtError_t code) {
-  return on_native() ? infinirtErrorInvalidResourceHandle : code;
-}
-
 // At once; a real driver gives back what it was given on a thread of its own, a little later.
 template <class Condition>
 bool soon(Condition&& holds) {

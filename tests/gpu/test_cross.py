@@ -92,6 +92,9 @@ def test_planes() -> None:
     for stream in (pair.cpu_stream, pair.gpu_stream):
         with using("nvidia"):
             ok(rt.infinirtMemset(pair.gpu, 0, 64 * 64))
+            ok(
+                rt.infinirtDeviceSynchronize()
+            )  # a set returns before it is done, and the streams do not wait for it
         ok(rt.infinirtMemcpy2DAsync(pair.gpu, 64, pair.cpu, 64, 16, 64, Kind.infinirtMemcpyDefault, stream))
         ok(rt.infinirtStreamSynchronize(stream))
         found = pair.get("nvidia")
@@ -127,6 +130,7 @@ def test_volumes() -> None:
         pair.set_cpu(data)
         with using("nvidia"):
             ok(rt.infinirtMemset(pair.gpu, 0, size))
+            ok(rt.infinirtDeviceSynchronize())
         copy(pair.gpu, pair.cpu, stream)
         check_same(pair.get("nvidia"), bytes(expected))
         pair.set_cpu(bytes(size))

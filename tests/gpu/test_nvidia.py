@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -54,6 +55,74 @@ def test_destroyed_handles_are_errors() -> None:
             new = ok(rt.infinirtStreamCreate())
             ok(rt.infinirtStreamSynchronize(new))
             ok(rt.infinirtStreamDestroy(new))
+
+
+@pytest.mark.peer("cuda-bindings")
+def test_streams_of_others_may_have_the_addresses_of_destroyed_ones() -> None:
+    """The driver gives an address to whoever creates the next stream; none of those may be taken for a destroyed one of ours."""
+    from cuda.bindings import runtime as cuda
+
+    with using("nvidia"):
+        for _ in range(100):  # more than are kept
+            ours = [ok(rt.infinirtStreamCreate()) for _ in range(3)]
+            events = [ok(rt.infinirtEventCreate()) for _ in range(9)]
+            for stream in ours:
+                ok(rt.infinirtStreamDestroy(stream))
+            for event in events:
+                ok(rt.infinirtEventDestroy(event))
+            theirs = [cuda.cudaStreamCreate()[1] for _ in range(3)]
+            marks = [cuda.cudaEventCreate()[1] for _ in range(9)]
+            for stream in theirs:
+                ok(rt.infinirtStreamSynchronize(int(stream)))
+                for mark in marks:
+                    ok(rt.infinirtEventRecord(int(mark), int(stream)))
+            for stream in theirs:
+                assert int(cuda.cudaStreamDestroy(stream)[0]) == 0
+            for mark in marks:
+                ok(rt.infinirtEventQuery(int(mark)))
+                assert int(cuda.cudaEventDestroy(mark)[0]) == 0
+
+
+def test_a_thread_that_never_called_before() -> None:
+    """It has no context of the driver; the first call makes it one, whichever it is."""
+    with using("nvidia"):
+        stream, event = ok(rt.infinirtStreamCreate()), ok(rt.infinirtEventCreate())
+        buffer = ok(rt.infinirtMalloc(4096))
+
+    def allocate() -> None:
+        ok(rt.infinirtFreeAsync(ok(rt.infinirtMallocAsync(4096, stream)), stream))
+
+    calls: list[Callable[[], Any]] = [
+        lambda: ok(rt.infinirtStreamQuery(stream)),
+        lambda: ok(rt.infinirtStreamSynchronize(stream)),
+        lambda: ok(rt.infinirtEventRecord(event, stream)),
+        lambda: ok(rt.infinirtEventSynchronize(event)),
+        lambda: ok(rt.infinirtStreamWaitEvent(stream, event, 0)),
+        lambda: ok(rt.infinirtMemsetAsync(buffer, 0, 4096, stream)),
+        lambda: ok(
+            rt.infinirtMemcpyAsync(buffer, buffer + 2048, 2048, Kind.infinirtMemcpyDeviceToDevice, stream)
+        ),
+        lambda: ok(rt.infinirtSetDevice(0)),
+        allocate,
+    ]
+    failures: list[BaseException] = []
+
+    def first(call: Callable[[], Any]) -> None:
+        try:
+            ok(rt.infinirtXSetDeviceType("nvidia"))
+            call()
+        except BaseException as error:
+            failures.append(error)
+
+    for call in calls:
+        thread = threading.Thread(target=first, args=(call,))
+        thread.start()
+        thread.join()
+    assert not failures, failures
+    with using("nvidia"):
+        ok(rt.infinirtStreamDestroy(stream))
+        ok(rt.infinirtEventDestroy(event))
+        ok(rt.infinirtFree(buffer))
 
 
 def test_messages_name_function_and_arguments() -> None:

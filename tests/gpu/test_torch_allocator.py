@@ -41,13 +41,14 @@ def train(net, device):
 here, there = train(model, "cpu"), train(twin, "cuda")
 assert all(abs(a - b) < 1e-3 * abs(a) for a, b in zip(here, there)), (here, there)
 now = stats()
-assert now.allocations > 500 and now.live_blocks > 0 and 0 < now.used <= now.reserved, now
+assert now.allocations > 300 and now.live_blocks > 0 and 0 < now.used <= now.reserved, now
 assert now.segments_mapped < 20, now    # the rest came from the cache
 del twin
 gc.collect()
 torch.cuda.synchronize()
 torch.cuda.empty_cache()
-assert stats().reserved < now.reserved, (now, stats())
+left = stats()  # what is left is the workspace of cuBLAS
+assert left.live_blocks < now.live_blocks and left.used < now.used and left.pending_blocks == 0, (now, left)
 print("trained", now.allocations)
 """
     )
@@ -59,17 +60,21 @@ def test_record_stream_keeps_memory_until_the_other_stream_is_done() -> None:
         BEGIN
         + """
 side = torch.cuda.Stream()
+torch.zeros(8, device="cuda").sum().item()  # loading a kernel may wait for the GPU
+torch.cuda._sleep(1000)
+torch.cuda.synchronize()
 for use in (True, False):
     x = torch.ones(1 << 20, device="cuda")
     address = x.data_ptr()
     torch.cuda.synchronize()
     with torch.cuda.stream(side):
-        torch.cuda._sleep(200_000_000)
+        torch.cuda._sleep(1_000_000_000)
         total = x.sum()
     if use:
         x.record_stream(side)
     del x
     y = torch.zeros(1 << 20, device="cuda")
+    assert not side.query()
     assert (y.data_ptr() != address) == use, use
     torch.cuda.synchronize()
     if use:

@@ -11,8 +11,8 @@
 namespace infinirt::nvidia {
 
 // ---- Handles
-// They are the library's own, and it crashes on destroyed ones. The last ones that were destroyed through this runtime are
-// remembered, by address: the library reuses addresses, so a handle that is created or adopted is forgotten here again.
+// They are the library's own, and it crashes on destroyed ones. The addresses of those that are certainly dead are kept here,
+// for streams and events as long as retired_handles.h keeps them.
 
 inline constexpr size_t kRememberedHandles = 1024;
 extern std::atomic<uintptr_t> g_dead_handles[kRememberedHandles];
@@ -28,6 +28,11 @@ inline bool was_destroyed(uintptr_t handle) {
 // Handles of other device types, which are not the library's, would crash it as well.
 inline bool is_dead(const void* handle) {
   return was_destroyed(reinterpret_cast<uintptr_t>(handle)) || handle_is_ours(handle);
+}
+
+inline void mark_dead(const void* handle) {
+  const auto value = reinterpret_cast<uintptr_t>(handle);
+  dead_slot(value).store(value, std::memory_order_relaxed);
 }
 
 inline void note_alive(const void* handle) {

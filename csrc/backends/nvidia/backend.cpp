@@ -89,6 +89,7 @@ Backend* make_backend() {
   backend->extensions.WaitForSnapshot = wait_for_snapshot;
   backend->extensions.DropSnapshot = drop_snapshot;
   backend->extensions.CopyNow = copy_now;
+  backend->extensions.WaitForDefaultStream = wait_for_default_stream;
   backend->extensions.OwnsPointer = owns_pointer;
   g_backend = backend;
   pthread_atfork(nullptr, nullptr, in_forked_child);

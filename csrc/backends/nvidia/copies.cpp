@@ -1,6 +1,7 @@
 #include "backends/nvidia/copies.h"
 
 #include <atomic>
+#include <initializer_list>
 
 #include "backends/nvidia/around_calls.h"
 #include "backends/nvidia/real_library.h"
@@ -8,6 +9,8 @@
 #include "core/backend.h"
 #include "core/registry.h"
 #include "core/wait_hooks.h"
+#include "engine/engine.h"
+#include "engine/stream.h"
 
 namespace infinirt::nvidia {
 
@@ -15,10 +18,10 @@ namespace {
 
 // Memory of another device type that the host can reach is host memory to the GPU: the address is translated, and the kind
 // left to the real library, which knows the other side.
-infinirtError_t translate(const void*& pointer, const char* argument, bool* foreign) {
+infinirtError_t translate(const void*& pointer, const char* argument, EngineDevice** owning) {
   Allocation found;
   if (!registry_find(pointer, &found)) return infinirtSuccess;
-  *foreign = true;
+  *owning = static_cast<Engine*>(found.backend->engine)->devices[static_cast<size_t>(found.device)].get();
   if (found.kind == MemoryKind::Pinned || found.kind == MemoryKind::Registered) return infinirtSuccess;
   auto* owner = const_cast<Backend*>(found.backend);
   void* host = nullptr;
@@ -36,17 +39,23 @@ struct Operands {
   void* dst;
   const void* src;
   enum infinirtMemcpyKind kind;
-  bool foreign = false;  // one side is memory of another device type, pageable as far as the real library can tell
+  EngineDevice* other = nullptr;  // that one side is memory of, pageable as far as the real library can tell
 
   infinirtError_t resolve() {
     if (!registry_may_hold(dst) && !registry_may_hold(src)) [[likely]]
       return infinirtSuccess;
     const void* target = dst;
-    if (auto error = translate(target, "dst", &foreign)) return error;
-    if (auto error = translate(src, "src", &foreign)) return error;
+    if (auto error = translate(target, "dst", &other)) return error;
+    if (auto error = translate(src, "src", &other)) return error;
     dst = const_cast<void*>(target);
-    if (foreign) kind = infinirtMemcpyDefault;
+    if (other) kind = infinirtMemcpyDefault;
     return infinirtSuccess;
+  }
+
+  // For copies without a stream, which also come after what the other device's default stream was given.
+  infinirtError_t resolve_in_default_order() {
+    if (auto error = resolve()) return error;
+    return other ? synchronize_stream(*other->legacy) : infinirtSuccess;
   }
 };
 
@@ -70,7 +79,7 @@ bool is_staged(const Operands& o, size_t count, infinirtStream_t stream, infinir
 
 infinirtError_t Memcpy(void* dst, const void* src, size_t count, enum infinirtMemcpyKind kind) {
   Operands o{dst, src, kind};
-  if (auto error = o.resolve()) return error;
+  if (auto error = o.resolve_in_default_order()) return error;
   infinirtError_t error = infinirtSuccess;
   if (!is_staged(o, count, implicit_stream(), &error)) {
     error = thread_state().implicit_stream ? real_per_thread.Memcpy(o.dst, o.src, count, o.kind)
@@ -94,7 +103,7 @@ infinirtError_t MemcpyAsync(void* dst, const void* src, size_t count, enum infin
     if (!is_staged(o, count, stream, &error)) error = real.MemcpyAsync(o.dst, o.src, count, o.kind, stream);
     return error;
   };
-  const infinirtError_t error = o.foreign ? waiting(copy) : copy();
+  const infinirtError_t error = o.other ? waiting(copy) : copy();
   if (error == infinirtSuccess) [[likely]]
     return error;
   return failed(FunctionId::MemcpyAsync, error, stream, "dst %p, src %p, count %zu, kind %d, stream %p", dst, src,
@@ -104,7 +113,7 @@ infinirtError_t MemcpyAsync(void* dst, const void* src, size_t count, enum infin
 infinirtError_t Memcpy2D(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width, size_t height,
                          enum infinirtMemcpyKind kind) {
   Operands o{dst, src, kind};
-  if (auto error = o.resolve()) return error;
+  if (auto error = o.resolve_in_default_order()) return error;
   const auto call = thread_state().implicit_stream ? real_per_thread.Memcpy2D : real.Memcpy2D;
   const infinirtError_t error = call(o.dst, dpitch, o.src, spitch, width, height, o.kind);
   if (error == infinirtSuccess) [[likely]]
@@ -122,7 +131,7 @@ infinirtError_t Memcpy2DAsync(void* dst, size_t dpitch, const void* src, size_t 
   Operands o{dst, src, kind};
   if (auto error = o.resolve()) return error;
   const auto copy = [&] { return real.Memcpy2DAsync(o.dst, dpitch, o.src, spitch, width, height, o.kind, stream); };
-  const infinirtError_t error = o.foreign ? waiting(copy) : copy();
+  const infinirtError_t error = o.other ? waiting(copy) : copy();
   if (error == infinirtSuccess) [[likely]]
     return error;
   return failed(FunctionId::Memcpy2DAsync, error, stream,
@@ -133,13 +142,13 @@ infinirtError_t Memcpy2DAsync(void* dst, size_t dpitch, const void* src, size_t 
 namespace {
 
 // With addresses that the real library understands. Arrays are its own, and stay.
-infinirtError_t resolve_volume(struct infinirtMemcpy3DParms& p, bool* foreign) {
+infinirtError_t resolve_volume(struct infinirtMemcpy3DParms& p, EngineDevice** other) {
   Operands o{p.dstPtr.ptr, p.srcPtr.ptr, p.kind};
   if (auto error = o.resolve()) return error;
   p.dstPtr.ptr = o.dst;
   p.srcPtr.ptr = const_cast<void*>(o.src);
   p.kind = o.kind;
-  *foreign = o.foreign;
+  *other = o.other;
   return infinirtSuccess;
 }
 
@@ -154,8 +163,11 @@ infinirtError_t volume_failed(FunctionId function, infinirtError_t error, const 
 infinirtError_t Memcpy3D(const struct infinirtMemcpy3DParms* p) {
   if (!p) return fail(infinirtErrorInvalidValue, "p is null");
   struct infinirtMemcpy3DParms changed = *p;
-  bool foreign = false;
-  if (auto error = resolve_volume(changed, &foreign)) return error;
+  EngineDevice* other = nullptr;
+  if (auto error = resolve_volume(changed, &other)) return error;
+  if (other) {
+    if (auto error = synchronize_stream(*other->legacy)) return error;
+  }
   const auto call = thread_state().implicit_stream ? real_per_thread.Memcpy3D : real.Memcpy3D;
   const infinirtError_t error = call(&changed);
   return error == infinirtSuccess ? error : volume_failed(FunctionId::Memcpy3D, error, *p, nullptr);
@@ -167,10 +179,10 @@ infinirtError_t Memcpy3DAsync(const struct infinirtMemcpy3DParms* p, infinirtStr
   if (!p) return fail(infinirtErrorInvalidValue, "p is null");
   note_call(FunctionId::Memcpy3DAsync, stream, nullptr);
   struct infinirtMemcpy3DParms changed = *p;
-  bool foreign = false;
-  if (auto error = resolve_volume(changed, &foreign)) return error;
+  EngineDevice* other = nullptr;
+  if (auto error = resolve_volume(changed, &other)) return error;
   const auto copy = [&] { return real.Memcpy3DAsync(&changed, stream); };
-  const infinirtError_t error = foreign ? waiting(copy) : copy();
+  const infinirtError_t error = other ? waiting(copy) : copy();
   return error == infinirtSuccess ? error : volume_failed(FunctionId::Memcpy3DAsync, error, *p, stream);
 }
 
@@ -208,11 +220,11 @@ infinirtError_t copy_on(const CrossCopy& c, infinirtStream_t stream) {
   return error == infinirtSuccess ? real.StreamSynchronize(stream) : error;
 }
 
-}  // namespace
-
-infinirtError_t copy_now(const CrossCopy& copy) {
+// With the device current that has one of these addresses; the thread's own, if none has.
+template <class Call>
+infinirtError_t on_device_of(std::initializer_list<const void*> pointers, Call call) {
   int device = -1, current = 0;
-  for (const void* pointer : {static_cast<const void*>(copy.dst), copy.src}) {
+  for (const void* pointer : pointers) {
     struct infinirtPointerAttributes attributes = {};
     if (real.PointerGetAttributes(&attributes, pointer) == infinirtSuccess &&
         attributes.type == infinirtMemoryTypeDevice)
@@ -221,10 +233,27 @@ infinirtError_t copy_now(const CrossCopy& copy) {
   infinirtError_t error = real.GetDevice(&current);
   if (device < 0) device = current;
   if (!error && device != current) error = real.SetDevice(device);
-  infinirtStream_t stream = nullptr;
-  if (!error) error = private_stream(device, &stream);
-  if (!error) error = copy_on(copy, stream);
+  if (!error) error = call(device);
   if (device != current) real.SetDevice(current);
+  return error;
+}
+
+}  // namespace
+
+infinirtError_t wait_for_default_stream(const void* pointer) {
+  const infinirtError_t error =
+      on_device_of({pointer}, [](int) { return real.StreamSynchronize(infinirtStreamLegacy); });
+  return error == infinirtSuccess
+             ? error
+             : failed(FunctionId::StreamSynchronize, error, infinirtStreamLegacy, "of the device that has %p", pointer);
+}
+
+infinirtError_t copy_now(const CrossCopy& copy) {
+  infinirtStream_t stream = nullptr;
+  const infinirtError_t error = on_device_of({copy.dst, copy.src}, [&](int device) {
+    if (auto failure = private_stream(device, &stream)) return failure;
+    return copy_on(copy, stream);
+  });
   return error == infinirtSuccess ? error
                                   : failed(FunctionId::MemcpyAsync, error, stream, "dst %p, src %p, %zu bytes",
                                            copy.dst, copy.src, copy.width * copy.height * copy.depth);

@@ -19,5 +19,7 @@ infinirtError_t Memcpy3DAsync(const struct infinirtMemcpy3DParms* p, infinirtStr
 
 // For other backends' streams: copies, and is done when it returns.
 infinirtError_t copy_now(const CrossCopy& copy);
+// For their copies without a stream.
+infinirtError_t wait_for_default_stream(const void* pointer);
 
 }  // namespace infinirt::nvidia

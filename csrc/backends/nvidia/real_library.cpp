@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "backends/nvidia/driver_calls.h"
 #include "backends/nvidia/find_library.h"
 #include "core/error.h"
 
@@ -134,6 +135,7 @@ Library load() {
     Library attempt;
     if (try_library(candidate, attempt, why, code)) {
       bind(attempt);
+      use_driver_directly(real);
       return attempt;
     }
     // A library that loads and finds no device says more than one that is not there.

@@ -11,26 +11,17 @@ from ..model import Function, Param
 from .table import TABLE_FUNCTIONS
 from .text import GENERATED, call_layout
 
-# Handles that the real library does not check.
-TRACKED = (
-    "infinirtStream_t",
-    "infinirtEvent_t",
-    "infinirtMemPool_t",
-    "infinirtGraph_t",
-    "infinirtGraphExec_t",
-    "infinirtUserObject_t",
-    "infinirtLibrary_t",
-)
+# Handles that the real library does not check: a destroyed one crashes it.
+TRACKED = ("infinirtStream_t", "infinirtEvent_t", "infinirtLibrary_t")
 
-# Functions after which a handle is gone, by the parameter that holds it.
-DESTROYERS = {
-    "StreamDestroy": "stream",
-    "EventDestroy": "event",
-    "MemPoolDestroy": "memPool",
-    "GraphDestroy": "graph",
-    "GraphExecDestroy": "graphExec",
-    "LibraryUnload": "library",
-}
+# Those that it does check; only handles of other device types are kept from it.
+CHECKED = ("infinirtMemPool_t", "infinirtGraph_t", "infinirtGraphExec_t", "infinirtUserObject_t")
+
+# Functions after which a handle is gone, by the parameter that holds it. For streams and events see retired_handles.h.
+DESTROYERS = {"LibraryUnload": "library"}
+
+# Where the real library writes through a pointer without looking.
+UNCHECKED_OUTPUTS = {"IpcGetMemHandle": "handle", "IpcGetEventHandle": "handle"}
 
 # Functions that put host functions into graphs.
 HOST_NODES = {
@@ -57,8 +48,8 @@ _NO_WORK = [
     "StreamUpdate",
 ]
 
-# Written by hand, because they do more than the real function: copies and waits that may cross device types, and host
-# functions, in which no call of this API is permitted.
+# Written by hand, because they do more than the real function: copies and waits that may cross device types, host functions,
+# in which no call of this API is permitted, and the ends of handles.
 BY_HAND = frozenset(
     {
         "Memcpy",
@@ -70,6 +61,8 @@ BY_HAND = frozenset(
         "StreamWaitEvent",
         "LaunchHostFunc",
         "StreamAddCallback",
+        "StreamDestroy",
+        "EventDestroy",
     }
 )
 
@@ -87,6 +80,7 @@ _TOP = f"""\
 #include "backends/nvidia/cross_events.h"
 #include "backends/nvidia/host_function.h"
 #include "backends/nvidia/real_library.h"
+#include "backends/nvidia/retired_handles.h"
 
 namespace infinirt::nvidia {{
 
@@ -115,7 +109,7 @@ def _symbol_row(item: Function) -> str:
 
 
 def _is_output(param: Param) -> bool:
-    return param.ctype.endswith("*") and param.ctype[:-1] in TRACKED
+    return param.ctype == "infinirtLibrary_t*"
 
 
 _FORMATS = {
@@ -156,10 +150,17 @@ def _wrapper(item: Function) -> str:
     arguments = ", ".join(p.name for p in item.params)
     lines = [head]
     for param in item.params:
-        if param.ctype in TRACKED:
+        if param.ctype in TRACKED + CHECKED:
+            test = "is_dead" if param.ctype in TRACKED else "handle_is_ours"
             lines.append(
-                f'  if (is_dead({param.name})) [[unlikely]] return refuse_dead({param.name}, "{param.name}");'
+                f'  if ({test}({param.name})) [[unlikely]] return refuse_dead({param.name}, "{param.name}");'
             )
+    unchecked = UNCHECKED_OUTPUTS.get(item.short)
+    if unchecked:
+        lines.append(
+            f"  if (!{unchecked}) return fail(infinirtErrorInvalidValue, "
+            f'"{unchecked} is null; it must point at where the handle goes");'
+        )
     if enqueues(item):
         what = next((p.name for p in item.params if p.name == "func"), "nullptr")
         lines.append(f"  note_call(FunctionId::{item.short}, {item.stream_params[0].name}, {what});")

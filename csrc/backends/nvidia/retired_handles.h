@@ -1,0 +1,18 @@
+// Destroying streams and events. The real library crashes on destroyed ones, and gives their addresses to whoever creates the
+// next one, other libraries of the process included: an address says nothing about whether it is dead. So the ones that were
+// destroyed last are kept, unused, and destroyed when others take their place: as long as they are kept, their addresses are
+// nobody else's, and using them is refused with a message.
+#pragma once
+
+#include "infinirt.h"
+
+namespace infinirt::nvidia {
+
+// Table entries.
+infinirtError_t StreamDestroy(infinirtStream_t stream);
+infinirtError_t EventDestroy(infinirtEvent_t event);
+
+// Before a device is reset, which destroys everything on it.
+void forget_retired_handles();
+
+}  // namespace infinirt::nvidia
