@@ -39,6 +39,23 @@ def demo(
     raise typer.Exit(run(only=device or None, as_json=json))
 
 
+@app.command("new-backend")
+def new_backend(
+    name: Annotated[str, typer.Argument(help="Name of the device type, such as mychip.")],
+    lang: Annotated[
+        str, typer.Option(help="c: a plugin, which PaddlePaddle loads as well; python: a class.")
+    ] = "c",
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", metavar="FOLDER", help="Where to; default: a folder of that name."),
+    ] = "",
+) -> None:
+    """A project for your own hardware: a few blanks to fill in, and a check that counts them and runs the conformance kit."""
+    from infinirt.tools.new_backend import run
+
+    raise typer.Exit(run(name, lang, output))
+
+
 def main() -> None:
     """Entry point of the `infinirt` script and of `python -m infinirt`."""
     app()
