@@ -33,6 +33,23 @@ MODULES = (
     "host_function",
     "pool",
     "pool_reuse",
+    "graph",
+    "graph_nodes",
+    "graph_launch",
+    "graph_memory",
+    "capture",
+    "capture_barred",
+    "capture_events",
+    "peer",
+    "managed",
+    "ipc",
+    "kernel",
+    "objects",
+    "bad_input",
+    "bad_graphs",
+    "fault",
+    "stress",
+    "performance",
 )
 
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)+")

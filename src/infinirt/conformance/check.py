@@ -33,6 +33,10 @@ class Inapplicable(Exception):
     """What the case is about does not exist here: a second device, a way to set a limit."""
 
 
+class Finished(Exception):
+    """The case has seen all it wanted and passes; nothing can be cleared away on a device that has failed."""
+
+
 class Flat:
     """`rt.Malloc` is `infinirt.runtime.infinirtMalloc`, looked up at each call; `called` collects what was called."""
 
@@ -78,11 +82,11 @@ def message() -> str:
     return str(runtime.infinirtXGetLastErrorMessage()[1])
 
 
-def _judge_limit(code: int) -> None:
+def _judge_limit(code: int, text: str) -> None:
     """Leaves the case if this is the declared answer of a function that the type does not support."""
     function = getattr(_last, "function", "")
     if code == 801 and function in rt.unsupported:
-        raise Limit(function, message())
+        raise Limit(function, text.removeprefix(f"{function}: "))
 
 
 def ok(result: Any) -> Any:
@@ -91,7 +95,7 @@ def ok(result: Any) -> Any:
     if int(error) != 0:
         text = message()
         runtime.infinirtGetLastError()
-        _judge_limit(int(error))
+        _judge_limit(int(error), text)
         raise Failed(f"{getattr(_last, 'function', 'the call')} to succeed", f"{name_of(error)}: {text}")
     if not outputs:
         return None
@@ -105,7 +109,7 @@ def fails(result: Any, *names: str) -> int:
     text = message()
     runtime.infinirtGetLastError()
     if code not in wanted:
-        _judge_limit(code)
+        _judge_limit(code, text)
         expected = " or ".join(name_of(each) for each in sorted(wanted))
         seen = name_of(code) + (f": {text}" if code else "")
         raise Failed(f"{getattr(_last, 'function', 'the call')} to return {expected}", seen)
@@ -115,9 +119,10 @@ def fails(result: Any, *names: str) -> int:
 def code_of(result: Any) -> int:
     """The error code, whatever it is; the thread's last error is taken away."""
     code = int(result[0])
+    text = message() if code else ""
     runtime.infinirtGetLastError()
     if code:
-        _judge_limit(code)
+        _judge_limit(code, text)
     return code
 
 

@@ -99,7 +99,7 @@ def run_case(case: Any, backend: str, ordinal: int) -> dict[str, Any]:
     import infinirt
 
     from .bench import Bench
-    from .check import Failed, Inapplicable, Limit, rt
+    from .check import Failed, Finished, Inapplicable, Limit, rt
 
     support = {name: infinirt.support(name, backend) for name in case.functions}
     none = [name for name, how in support.items() if how == "none"]
@@ -109,8 +109,11 @@ def run_case(case: Any, backend: str, ordinal: int) -> dict[str, Any]:
     began = time.monotonic()
     try:
         bench.begin()
-        case.run(bench)
-        bench.end(True)
+        try:
+            case.run(bench)
+            bench.end(True)
+        except Finished:
+            bench.end(False)
         if none:
             raise Failed(
                 f"{', '.join(none)} to answer infinirtErrorNotSupported, as the device type declares",
