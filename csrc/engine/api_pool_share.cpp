@@ -39,6 +39,11 @@ infinirtError_t check_handle_type(enum infinirtMemAllocationHandleType type, uns
   return flags == 0 ? infinirtSuccess : fail(infinirtErrorInvalidValue, "flags 0x%x must be 0", flags);
 }
 
+infinirtError_t check_shares(const Engine& engine) {
+  if (engine.shares_memory()) return infinirtSuccess;
+  return fail(infinirtErrorNotSupported, "'%s' cannot share memory with other processes", engine.backend.name.c_str());
+}
+
 // The block that starts at `ptr`, and where it lies in its pool's file.
 infinirtError_t locate(void* ptr, MemPool** pool, PointerData* data) {
   Allocation segment;
@@ -46,6 +51,7 @@ infinirtError_t locate(void* ptr, MemPool** pool, PointerData* data) {
     return fail(infinirtErrorInvalidValue, "ptr %p is not memory of a pool", ptr);
   }
   MemPool& found = *static_cast<MemPool*>(segment.owner);
+  if (auto error = check_shares(*found.device->engine)) return error;
   if (!found.shareable() || found.imported) {
     return fail(infinirtErrorInvalidValue,
                 "ptr %p belongs to a pool that cannot be shared; create the pool with handleTypes "
@@ -89,6 +95,7 @@ infinirtError_t MemPoolExportToShareableHandle(void* shareableHandle, infinirtMe
   if (!pool) return infinirtErrorInvalidValue;
   if (!shareableHandle) return fail(infinirtErrorInvalidValue, "shareableHandle is null; it must point at an int");
   if (auto error = check_handle_type(handleType, flags)) return error;
+  if (auto error = check_shares(*pool->device->engine)) return error;
   if (!pool->shareable() || pool->imported) {
     return fail(
         infinirtErrorInvalidValue, "memPool cannot be shared: %s",

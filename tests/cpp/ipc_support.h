@@ -139,6 +139,10 @@ inline bool sharing_is_refused() {
   properties.handleTypes = infinirtMemHandleTypePosixFileDescriptor;
   infinirtMemPool_t pool = nullptr;
   FAILS(infinirtMemPoolCreate(&pool, &properties), infinirtErrorNotSupported);
+  OK(infinirtDeviceGetDefaultMemPool(&pool, 0));
+  int file = -1;
+  FAILS(infinirtMemPoolExportToShareableHandle(&file, pool, infinirtMemHandleTypePosixFileDescriptor, 0),
+        infinirtErrorNotSupported);
   int types = -1;
   OK(infinirtDeviceGetAttribute(&types, infinirtDevAttrMemoryPoolSupportedHandleTypes, 0));
   CHECK_EQ(types, 0);

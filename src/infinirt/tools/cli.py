@@ -39,6 +39,50 @@ def demo(
     raise typer.Exit(run(only=device or None, as_json=json))
 
 
+@app.command()
+def conformance(
+    backend: Annotated[str, typer.Option("--backend", "-b", help="Device type to test, such as cpu.")] = "",
+    level: Annotated[
+        str, typer.Option(help="minimal, advanced or full; each contains those before it.")
+    ] = "full",
+    device: Annotated[int, typer.Option(help="Which device of the type.")] = 0,
+    json: Annotated[str, typer.Option("--json", metavar="FILE", help="Write every result as JSON.")] = "",
+    html: Annotated[str, typer.Option("--html", metavar="FILE", help="Write a page to publish.")] = "",
+    plugin: Annotated[
+        list[str] | None, typer.Option("--plugin", metavar="PATH", help="Load this plugin first; repeatable.")
+    ] = None,
+    imports: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--import", metavar="MODULE", help="Import this module (or .py file) first; repeatable."
+        ),
+    ] = None,
+    group: Annotated[list[str] | None, typer.Option(help="Only this group; repeatable.")] = None,
+    case: Annotated[
+        list[str] | None, typer.Option(metavar="GLOB", help="Only cases whose id fits; repeatable.")
+    ] = None,
+    limit: Annotated[float, typer.Option(help="Seconds after which a case counts as hanging.")] = 60.0,
+    listing: Annotated[bool, typer.Option("--list", help="List the cases and run nothing.")] = False,
+) -> None:
+    """Does a device type keep the rules? For whoever brings one: tables, JSON and a page to publish."""
+    from infinirt.conformance.command import main
+
+    status = main(
+        backend,
+        level,
+        device,
+        json,
+        html,
+        tuple(plugin or ()),
+        tuple(imports or ()),
+        tuple(group or ()),
+        tuple(case or ()),
+        limit,
+        listing,
+    )
+    raise typer.Exit(status)
+
+
 @app.command("new-backend")
 def new_backend(
     name: Annotated[str, typer.Argument(help="Name of the device type, such as mychip.")],
