@@ -104,10 +104,13 @@ infinirtError_t FreeAsync(void* devPtr, infinirtStream_t stream) {
   return runtime.FreeAsync(devPtr, stream);
 }
 
-// The runtime library has its own rules for memory that is not the device's, and for no bytes at all.
+// The runtime library has its own rules for memory that is not the device's, for no bytes at all and for more than there can
+// be, which the driver does not refuse.
+bool is_size(size_t count) { return count - 1 < static_cast<size_t>(PTRDIFF_MAX); }
+
 infinirtError_t MemcpyAsync(void* dst, const void* src, size_t count, enum infinirtMemcpyKind kind,
                             infinirtStream_t stream) {
-  if (kind == infinirtMemcpyDeviceToDevice && is_created(stream) && count) {
+  if (kind == infinirtMemcpyDeviceToDevice && is_created(stream) && is_size(count)) {
     const int code =
         driver.MemcpyDtoDAsync(reinterpret_cast<uintptr_t>(dst), reinterpret_cast<uintptr_t>(src), count, stream);
     if (is_final(code) && code != infinirtErrorInvalidValue) return as_error(code);
@@ -116,7 +119,7 @@ infinirtError_t MemcpyAsync(void* dst, const void* src, size_t count, enum infin
 }
 
 infinirtError_t MemsetAsync(void* devPtr, int value, size_t count, infinirtStream_t stream) {
-  if (is_created(stream) && count) {
+  if (is_created(stream) && is_size(count)) {
     const int code =
         driver.MemsetD8Async(reinterpret_cast<uintptr_t>(devPtr), static_cast<unsigned char>(value), count, stream);
     if (is_final(code) && code != infinirtErrorInvalidValue) return as_error(code);
