@@ -29,7 +29,8 @@ INFINIRT_API infinirtError_t infinirtXGetDeviceTypeCount(int* count);
 
 typedef struct infinirtXDeviceTypeInfo {
   const char* name;    /* device type */
-  const char* origin;  /* where the backend comes from: "built in", a library's path, ...; "" when no library was found */
+  const char*
+      origin;  /* where the backend comes from: "built in", a library's path, ...; "" when no library was found */
   const char* problem; /* why there is no device; "" when there is one */
   int deviceCount;
   int isAccelerator;

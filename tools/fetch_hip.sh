@@ -10,7 +10,9 @@ none() {
     exit 0
 }
 
-command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || none "no apt-get and dpkg-deb, with which to fetch it"
+for tool in apt-get dpkg-deb; do
+    command -v "$tool" >/dev/null || none "there is no $tool, with which to fetch it"
+done
 [ "$(dpkg --print-architecture)" = amd64 ] || none "Debian has it for amd64 only"
 mkdir -p "$folder/packages" && cd "$folder/packages" || exit 1
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/shown_addresses.h"
 #include "backends/plugin/layouts.h"
 #include "check.h"
+#include "engine/shown_addresses.h"
 
 using namespace infinirt::plugin;  // NOLINT: the test is about nothing else
 

@@ -52,7 +52,9 @@ _Static_assert(sizeof(hipDeviceProp_t) <= 16384 && sizeof(hipError_t) == sizeof(
 def unpacked(pytestconfig: pytest.Config) -> Path:
     folder = pytestconfig.rootpath / "build" / "peers" / "hip" / "usr"
     if not folder.is_dir():
-        pytest.skip("AMD's HIP runtime is not here: tools/fetch_hip.sh build/peers/hip fetches it, or says why not")
+        pytest.skip(
+            "AMD's HIP runtime is not here: tools/fetch_hip.sh build/peers/hip fetches it, or says why not"
+        )
     return folder
 
 

@@ -5,10 +5,14 @@
 enum { ACL_MEMCPY_HOST_TO_HOST, ACL_MEMCPY_HOST_TO_DEVICE, ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_DEVICE_TO_DEVICE };
 enum { ACL_MEM_MALLOC_HUGE_FIRST, ACL_MEM_MALLOC_HUGE_ONLY, ACL_MEM_MALLOC_NORMAL_ONLY };
 enum { ACL_DDR_MEM, ACL_HBM_MEM };
-enum { ACL_ERROR_REPEAT_INITIALIZE = 100002, ACL_ERROR_RT_MEMORY_ALLOCATION = 207001, ACL_ERROR_INTERNAL_ERROR = 500000 };
+enum {
+  ACL_ERROR_REPEAT_INITIALIZE = 100002,
+  ACL_ERROR_RT_MEMORY_ALLOCATION = 207001,
+  ACL_ERROR_INTERNAL_ERROR = 500000
+};
 
 #define FUNCTION(name, parameters) \
-  EXPORT int name parameters; \
+  EXPORT int name parameters;      \
   EXPORT int name parameters
 
 static int started;
@@ -24,7 +28,7 @@ FUNCTION(aclInit, (const char* configuration)) {
 #endif
   return 0;
 }
-FUNCTION(aclrtGetDeviceCount, (uint32_t * count)) {
+FUNCTION(aclrtGetDeviceCount, (uint32_t* count)) {
   if (!started) chip_complain("aclInit was not called");
   return *count = CHIP_DEVICES, 0;
 }

@@ -58,7 +58,7 @@ static struct {
 static struct chip_stream* chip_streams[CHIP_MOST_STREAMS];
 static int chip_stream_count;
 static pthread_mutex_t chip_mutex = PTHREAD_MUTEX_INITIALIZER; /* of everything above */
-static _Thread_local int chip_device = 0;                      /* as in CUDA: 0 until somebody says otherwise */
+static _Thread_local int chip_device = 0; /* as in CUDA: 0 until somebody says otherwise */
 
 static inline void chip_complain(const char* what) {
   fprintf(stderr, "loop-back library: %s\n", what);

@@ -5,7 +5,7 @@ enum { cnrtMemcpyHostToDev, cnrtMemcpyDevToDev, cnrtMemcpyDevToHost };
 enum { cnrtErrorNoDevice = 100004, cnrtErrorNoMem = 100100 };
 
 #define FUNCTION(name, parameters) \
-  EXPORT int name parameters; \
+  EXPORT int name parameters;      \
   EXPORT int name parameters
 
 FUNCTION(cnrtGetDeviceCount, (unsigned* count)) {

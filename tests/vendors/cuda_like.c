@@ -30,9 +30,10 @@ enum { InvalidValue = 1, OutOfMemory = 2, NoDevice = 100, NotInitialized = 3, To
 enum { NonBlocking = 1 };
 #endif
 
-#define FUNCTION(name, parameters) \
+#define FUNCTION(name, parameters)  \
   EXPORT int NAME(name) parameters; \
-  EXPORT int NAME(name) parameters
+  EXPORT int NAME(name)             \
+  parameters
 
 static _Thread_local int last_error;
 static int failed(int error) { return last_error = error; }

@@ -7,7 +7,7 @@ enum { XPU_MEM_MAIN, XPU_MEM_L3 };
 enum { XPUERR_UNINIT = 702, XPUERR_NOMEM = 705 };
 
 #define FUNCTION(name, parameters) \
-  EXPORT int name parameters; \
+  EXPORT int name parameters;      \
   EXPORT int name parameters
 
 FUNCTION(xpu_device_count, (int* count)) {
@@ -48,5 +48,5 @@ FUNCTION(xpu_host_alloc, (void** pointer, uint64_t size, unsigned flags)) {
 }
 FUNCTION(xpu_host_free, (void* pointer)) { return chip_host_free(pointer), 0; }
 FUNCTION(xpu_stream_create, (void** stream)) { return *stream = chip_stream_create(), 0; }
-FUNCTION(xpu_get_runtime_version, (uint32_t * major, uint32_t* minor)) { return *major = 5, *minor = 0, 0; }
+FUNCTION(xpu_get_runtime_version, (uint32_t* major, uint32_t* minor)) { return *major = 5, *minor = 0, 0; }
 #endif

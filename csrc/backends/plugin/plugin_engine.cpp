@@ -222,7 +222,8 @@ infinirtError_t PluginEngine::move(int device, void* dst, const void* src, size_
 infinirtError_t PluginEngine::move_between(int dst_device, int src_device, void* dst, const void* src, size_t bytes) {
   if (!opened_.table.memory_copy_p2p || !is_ready(src_device)) return infinirtErrorNotSupported;
   infinirtPluginDevice_st to = unit(dst_device).handle, from = unit(src_device).handle;
-  return checked(opened_.table.memory_copy_p2p(&to, &from, shown_.native(dst), shown_.native(src), bytes), "memory_copy_p2p");
+  return checked(opened_.table.memory_copy_p2p(&to, &from, shown_.native(dst), shown_.native(src), bytes),
+                 "memory_copy_p2p");
 }
 
 infinirtError_t PluginEngine::set_bytes(int device, void* dst, unsigned char value, size_t bytes) {

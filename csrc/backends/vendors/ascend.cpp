@@ -128,8 +128,7 @@ Vendor ascend() {
           "INFINIRT_ASCEND_LIBRARY",
           "libascendcl",
           {"libascendcl.so"},
-          {{"ASCEND_HOME_PATH", "lib64"},
-           {nullptr, "/usr/local/Ascend/ascend-toolkit/latest/lib64"}},
+          {{"ASCEND_HOME_PATH", "lib64"}, {nullptr, "/usr/local/Ascend/ascend-toolkit/latest/lib64"}},
           false,
           [] { return std::unique_ptr<Native>(new Ascend); }};
 }

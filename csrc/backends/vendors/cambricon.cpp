@@ -82,8 +82,9 @@ class Cambricon final : public Native {
       char name[256];
       char more[3840];  // what a later version may append
     } properties = {};
-    return properties_ && properties_(&properties, device) == 0 ? std::string(properties.name, strnlen(properties.name, 256))
-                                                                : std::string();
+    return properties_ && properties_(&properties, device) == 0
+               ? std::string(properties.name, strnlen(properties.name, 256))
+               : std::string();
   }
 
   infinirtError_t code_of(int status) const override {

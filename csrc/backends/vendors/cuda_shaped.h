@@ -34,7 +34,9 @@ class CudaShaped final : public Native {
   int copy(void* dst, const void* src, size_t bytes, enum infinirtMemcpyKind kind, void* stream) override;
   int copy_between(void* dst, int dst_device, const void* src, int src_device, size_t bytes, void* stream) override;
   int fill(void* dst, unsigned char value, size_t bytes, void* stream) override;
-  int memory_info(size_t* free_bytes, size_t* total_bytes) override { return call_.MemGetInfo(free_bytes, total_bytes); }
+  int memory_info(size_t* free_bytes, size_t* total_bytes) override {
+    return call_.MemGetInfo(free_bytes, total_bytes);
+  }
   int host_allocate(void** out, size_t bytes) override { return call_.HostAlloc(out, bytes, 0); }
   int host_release(void* pointer) override { return call_.FreeHost(pointer); }
   int create_stream(void** stream) override;

@@ -1,6 +1,6 @@
 // Kunlunxin: the XPU runtime (XRE).
-#include <cstdlib>
 #include <cstdint>
+#include <cstdlib>
 
 #include "backends/vendors/vendor.h"
 

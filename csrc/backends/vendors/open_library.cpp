@@ -112,7 +112,8 @@ std::unique_ptr<Native> bind(const Vendor& vendor, const Candidate& candidate, O
     const char* message = dlerror();
     why = message ? message : candidate.path + " cannot be loaded";
     const bool is_name = candidate.path.find('/') == std::string::npos;
-    if (is_name && !candidate.given && starts_with(why, candidate.path + ": cannot open shared object file: No such file"))
+    if (is_name && !candidate.given &&
+        starts_with(why, candidate.path + ": cannot open shared object file: No such file"))
       why.clear();
     return nullptr;
   }
@@ -120,8 +121,8 @@ std::unique_ptr<Native> bind(const Vendor& vendor, const Candidate& candidate, O
   std::string path = candidate.path;
   if (dlinfo(library, RTLD_DI_LINKMAP, &entry) == 0 && entry && *entry->l_name) path = real_path(entry->l_name);
   // Some SDKs offer their library under another vendor's name, too; it is served as what it is.
-  if (!candidate.given && (!starts_with(base_name(path), vendor.stem) ||
-                           (vendor.names_are_shared && !lies_in_folder_of(vendor, path)))) {
+  if (!candidate.given &&
+      (!starts_with(base_name(path), vendor.stem) || (vendor.names_are_shared && !lies_in_folder_of(vendor, path)))) {
     why = candidate.path + " is " + path + ", another vendor's library";
     return nullptr;
   }

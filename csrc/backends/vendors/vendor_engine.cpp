@@ -52,7 +52,8 @@ void VendorEngine::load() {
   if (!status) status = native_->count_devices(&devices);
   backend.origin = path_;
   if (const std::string version = native_->version(); !version.empty()) backend.origin += " (version " + version + ")";
-  for (const std::string& name : opened.absent) backend.origin += (&name == opened.absent.data() ? ", without " : ", ") + name;
+  for (const std::string& name : opened.absent)
+    backend.origin += (&name == opened.absent.data() ? ", without " : ", ") + name;
   if (status || devices <= 0) {
     backend.problem = path_ + ": " + first + (status ? " (" + words(status) + ")" : "");
   } else if (devices > kMostDevices) {
@@ -120,8 +121,8 @@ infinirtError_t VendorEngine::take_memory(int device, size_t size, void** out) {
   if (const int status = native_->allocate(&address, size)) {
     const infinirtError_t code = native_->code_of(status);
     if (code != infinirtErrorMemoryAllocation) return checked(status, "allocating memory");
-    return fail(code, "out of memory: %s:%d has no %zu bytes (%s); free or trim memory first", vendor_.type, device, size,
-                words(status).c_str());
+    return fail(code, "out of memory: %s:%d has no %zu bytes (%s); free or trim memory first", vendor_.type, device,
+                size, words(status).c_str());
   }
   if (!address) return fail(infinirtErrorMemoryAllocation, "out of memory: %s:%d gave none", vendor_.type, device);
   if ((*out = shown_.show(address, size))) return infinirtSuccess;
