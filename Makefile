@@ -37,9 +37,10 @@ $(VENV)/package: $(VENV)/tools $(SOURCES)
 	@$(PIP) install --force-reinstall --no-deps build/dist/infinirt-*.whl
 	@touch $@
 
-$(VENV)/peers: $(VENV)/package tools/peer-requirements.txt
+$(VENV)/peers: $(VENV)/package tools/peer-requirements.txt tools/fetch_hip.sh
 	@echo "== installing the peers"
 	@$(PIP) install -r tools/peer-requirements.txt
+	@tools/fetch_hip.sh "$(CURDIR)/build/peers/hip"
 	@touch $@
 
 $(VENV)/lint: $(VENV)/tools tools/lint-requirements.txt

@@ -29,7 +29,8 @@ INFINIRT_API infinirtError_t infinirtXGetDeviceTypeCount(int* count);
 
 typedef struct infinirtXDeviceTypeInfo {
   const char* name;    /* device type */
-  const char* origin;  /* where the backend comes from: "built in", a library's path, ... */
+  const char*
+      origin;  /* where the backend comes from: "built in", a library's path, ...; "" when no library was found */
   const char* problem; /* why there is no device; "" when there is one */
   int deviceCount;
   int isAccelerator;
@@ -280,6 +281,20 @@ INFINIRT_API infinirtError_t infinirtXRegisterBackend(const infinirtXBackend* ba
 /* The device type and the number of the device that a stream belongs to; for the predefined streams 0, 1 and 2 the current
  * ones. Unlike infinirtStreamGetDevice it may be asked while the stream captures. Either output may be null. */
 INFINIRT_API infinirtError_t infinirtXStreamGetDevice(infinirtStream_t stream, const char** type, int* device);
+
+/* A stream of the device's own runtime, for a library that launches on such streams: what is put on `native` comes after
+ * everything that `stream` was given before infinirtXStreamBeginNative, which waits for that, and, after
+ * infinirtXStreamEndNative, before everything that `stream` is given later. In between work on `stream` is not ordered with
+ * work on `native`. Every Begin needs its End, on any thread; then `native` may not be used any more.
+ * Where streams are the vendor's own (device type "nvidia") `native` is the stream itself and nothing waits.
+ * NotSupported where the backend has no streams of its own; StreamCaptureUnsupported while the stream captures, since a capture
+ * sees our own calls only. */
+INFINIRT_API infinirtError_t infinirtXStreamBeginNative(infinirtStream_t stream, void** native);
+INFINIRT_API infinirtError_t infinirtXStreamEndNative(infinirtStream_t stream, void* native);
+
+/* The address by which the device's own runtime knows memory. That is the pointer itself, except where the vendor's addresses
+ * are not unique in the process. InvalidValue for memory that no device type knows. */
+INFINIRT_API infinirtError_t infinirtXPointerGetNative(const void* pointer, void** native);
 
 /* The same for memory, whichever device type is current. InvalidValue for memory that no device type knows. */
 INFINIRT_API infinirtError_t infinirtXPointerGetDevice(const void* pointer, const char** type, int* device);

@@ -11,8 +11,10 @@ SOURCES = Path(__file__).parent / "plugins"
 LAYOUTS = {"2.6": 26, "3.0": 30, "3.1": 31, "3.2": 32, "3.3": 33}
 
 
-def build(source: str, folder: Path, *defines: str, name: str = "", flags: tuple[str, ...] = ()) -> Path:
-    """A plugin made of tests/plugins/<source>; `name` is the file's, without its ending."""
+def build(
+    source: str | Path, folder: Path, *defines: str, name: str = "", flags: tuple[str, ...] = ()
+) -> Path:
+    """A plugin made of tests/plugins/<source>, or of a file elsewhere; `name` is the file's, without its ending."""
     compiler = program("cc", "gcc", "clang")
     assert compiler is not None, "the tests of plugins need a C compiler"
     folder.mkdir(parents=True, exist_ok=True)

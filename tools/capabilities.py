@@ -21,8 +21,8 @@ INTRODUCTION = """# What each device type can do
 
 *native*: done by the backend itself; *emulated*: done by the runtime on top of what the backend has; *none*: the function exists and
 returns `infinirtErrorNotSupported` with a message. A program asks `infinirtXGetSupport` (`infinirt.support` in Python). A
-[plugin](plugins.md) is like `cpu-min`, but has no kernels, and what it fills in itself is native. This page is written by
-`tools/capabilities.py`.
+[plugin](plugins.md) is like `cpu-min`, but has no kernels, and what it fills in itself is native; so is an accelerator of
+[another vendor](vendors.md). This page is written by `tools/capabilities.py`.
 """
 
 

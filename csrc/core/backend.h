@@ -42,11 +42,16 @@ struct BackendExtensions {
   // Waits for the default stream of the device that has this memory; not for engines, which have streams of ours.
   infinirtError_t (*WaitForDefaultStream)(const void* pointer) = nullptr;
   bool (*OwnsPointer)(const void*) = nullptr;  // for backends whose allocations are not in the registry
+  // A stream of the vendor's own that stands in for one of ours: see infinirtXStreamBeginNative. Null where there is none,
+  // or where the handles are the vendor's own anyway.
+  infinirtError_t (*BeginNative)(infinirtStream_t, void** native) = nullptr;
+  infinirtError_t (*EndNative)(infinirtStream_t, void* native) = nullptr;
+  void* (*NativeAddress)(const Backend&, const void*) = nullptr;  // of its memory; null: the pointer itself
 };
 
 struct Backend {
   std::string name;  // the device type: "cpu", "nvidia", …
-  std::string origin;  // where it comes from, for people: "built in", a library's path, …
+  std::string origin;  // where it comes from, for people: "built in", a library's path, …; "": nothing was found
   std::string problem;  // why it has no devices; empty when it has
   infinirtError_t problem_code = infinirtErrorNoDevice;  // with it
   std::string refusal;  // why calls fail that the backend does have: in a forked child; empty usually

@@ -109,6 +109,43 @@ infinirtError_t stream_get_device(infinirtStream_t stream, const char** type, in
   return infinirtSuccess;
 }
 
+infinirtError_t begin_native(infinirtStream_t stream, void** native) {
+  if (auto error = barred()) return error;
+  if (!native) return fail(infinirtErrorInvalidValue, "native is null; it must point at where the stream goes");
+  ThreadState& ts = thread_state();
+  const Backend* backend = route_stream(ts, stream);
+  if (!backend) return routing_failed(ts);
+  const RoutedScope scope(ts, backend);
+  if (backend->native_handles) return *native = stream, infinirtSuccess;
+  if (backend->extensions.BeginNative) return backend->extensions.BeginNative(stream, native);
+  return fail(infinirtErrorNotSupported, "device type '%s' has no streams of its own", backend->name.c_str());
+}
+
+infinirtError_t end_native(infinirtStream_t stream, void* native) {
+  if (auto error = barred()) return error;
+  ThreadState& ts = thread_state();
+  const Backend* backend = route_stream(ts, stream);
+  if (!backend) return routing_failed(ts);
+  const RoutedScope scope(ts, backend);
+  if (backend->native_handles) return infinirtSuccess;
+  if (backend->extensions.EndNative) return backend->extensions.EndNative(stream, native);
+  return fail(infinirtErrorNotSupported, "device type '%s' has no streams of its own", backend->name.c_str());
+}
+
+infinirtError_t pointer_get_native(const void* pointer, void** native) {
+  if (auto error = barred()) return error;
+  if (!native) return fail(infinirtErrorInvalidValue, "native is null; it must point at where the address goes");
+  const Backend* owner = registry_owner(pointer);
+  if (!owner) {
+    const Backend* foreign = g_native_backend.load(std::memory_order_acquire);
+    if (!foreign || !foreign->extensions.OwnsPointer || !foreign->extensions.OwnsPointer(pointer))
+      return fail(infinirtErrorInvalidValue, "pointer %p is memory of no device type", pointer);
+  }
+  const bool differs = owner && owner->extensions.NativeAddress;
+  *native = differs ? owner->extensions.NativeAddress(*owner, pointer) : const_cast<void*>(pointer);
+  return infinirtSuccess;
+}
+
 infinirtError_t graph_keep(infinirtGraph_t graph, void* object, infinirtHostFn_t destroy) {
   ThreadState& ts = thread_state();
   infinirtError_t error = barred();
@@ -235,6 +272,18 @@ infinirtError_t infinirtXGetSupport(enum infinirtXSupport* support, const char* 
 infinirtError_t infinirtXLaunchHostFunc(infinirtStream_t stream, infinirtHostFn_t fn, void* userData,
                                         infinirtHostFn_t destroy) {
   return finish_error(__func__, launch_host_func(stream, fn, userData, destroy));
+}
+
+infinirtError_t infinirtXStreamBeginNative(infinirtStream_t stream, void** native) {
+  return finish_error(__func__, begin_native(stream, native));
+}
+
+infinirtError_t infinirtXStreamEndNative(infinirtStream_t stream, void* native) {
+  return finish_error(__func__, end_native(stream, native));
+}
+
+infinirtError_t infinirtXPointerGetNative(const void* pointer, void** native) {
+  return finish_error(__func__, pointer_get_native(pointer, native));
 }
 
 infinirtError_t infinirtXStreamGetDevice(infinirtStream_t stream, const char** type, int* device) {

@@ -10,7 +10,7 @@ namespace infinirt {
 
 struct Backend;
 
-inline constexpr int kMaxBackends = 16;
+inline constexpr int kMaxBackends = 32;
 
 // The rarely touched part, on the heap: static TLS is scarce in a library that is loaded late.
 struct ThreadExtra {

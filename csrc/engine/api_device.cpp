@@ -108,6 +108,7 @@ infinirtError_t DeviceSynchronize() {
   if (auto error = check_device(device)) return error;
   if (auto error = check_capture_device_sync(ts, device)) return error;
   infinirtError_t error = synchronize_device(device);
+  if (error == infinirtSuccess) error = device.engine->wait_for_others(device.ordinal);
   pools_after_synchronize(device);
   if (error == infinirtSuccess && (error = device.engine->verify_memory(device.ordinal, nullptr))) {
     ThreadExtra& extra = thread_extra(ts);  // damaged memory is the device's failure from now on, not this call's alone

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/device_uuid.h"
+#include "engine/memory.h"
 
 namespace infinirt {
 
@@ -47,7 +48,8 @@ infinirtError_t for_each_row(size_t width, size_t height, size_t depth, size_t d
 }  // namespace
 
 EmulatedEngine::Entry::Entry(EmulatedEngine& engine, int device) {
-  const bool is_current = t_current.engine == &engine && t_current.device == device;
+  const bool is_current =
+      !engine.functions_.shared_with_others && t_current.engine == &engine && t_current.device == device;
   if (!engine.functions_.thread_safe) lock_.emplace(engine.mutex_);
   if (engine.closed_.load(std::memory_order_relaxed)) {
     error_ = fail(infinirtErrorCudartUnloading, "the process is ending, and device type '%s' has been shut down",
@@ -286,6 +288,21 @@ infinirtError_t EmulatedEngine::fill(const FillWork& work) {
                         }
                         return infinirtSuccess;
                       });
+}
+
+infinirtError_t EmulatedEngine::copy_with_host(const CrossCopy& copy) {
+  const Operand dst = find_operand(copy.dst), src = find_operand(copy.src);
+  const auto is_ours = [](const Operand& operand) {
+    return operand.place == Place::Device && operand.backend->extensions.CopyNow == copy_with_host;
+  };
+  const Backend* backend = is_ours(dst) ? dst.backend : is_ours(src) ? src.backend : nullptr;
+  if (!backend) return fail(infinirtErrorInvalidValue, "the memory of a copy was freed before it ran");
+  const auto device = [&](const Operand& operand) {
+    return operand.backend == backend ? operand.work_device() : int16_t{-1};
+  };
+  return static_cast<Engine*>(backend->engine)
+      ->copy({copy.dst, copy.src, copy.dst_pitch, copy.src_pitch, copy.dst_slice, copy.src_slice, copy.width,
+              copy.height, copy.depth, nullptr, device(dst), device(src), nullptr});
 }
 
 void EmulatedEngine::lock_for_fork() { shifted_mutex_.lock(); }

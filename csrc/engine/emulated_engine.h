@@ -24,6 +24,7 @@ struct RequiredFunctions {
   int device_count = 0;
   size_t memory_bytes = 0;  // of each device, for infinirtMemGetInfo; 0: not known, reported as if it were the host's
   bool thread_safe = false;  // otherwise one call at a time
+  bool shared_with_others = false;  // others in the process set the thread's device, too: it is set before every call
 };
 
 // Fills in what is missing: sets and 2D and 3D copies become 1D copies, copies between devices go through the host, pinned
@@ -69,6 +70,9 @@ class EmulatedEngine : public Engine {
   // What the engine itself brings to every device, and identities that keep devices apart; all else is 0. The device's
   // UUID is made from the seed.
   void describe_emulated(int device, const std::string& seed, struct infinirtDeviceProp* p);
+
+  // BackendExtensions::CopyNow for engines whose memory others cannot reach: one side is its memory, the other the host's.
+  static infinirtError_t copy_with_host(const CrossCopy& copy);
 
   // Makes the device current for this thread and, unless the backend is thread-safe, keeps everybody else out.
   class Entry {

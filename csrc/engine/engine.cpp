@@ -16,7 +16,8 @@ namespace infinirt {
 
 namespace {
 
-// Written before the count is raised, so readers need no lock. Backends are made one at a time.
+// Written before the count is raised, so readers need no lock.
+Mutex engines_mutex;
 Engine* engines[kMaxBackends];
 std::atomic<size_t> engine_count{0};
 
@@ -63,7 +64,7 @@ void call_stream_callback(EngineDevice& device, const CallbackWork& work) {
 }  // namespace
 
 void Engine::initialise(const char* name, const char* origin, int count) {
-  backend.name = name;
+  if (backend.name != name) backend.name = name;  // of one that is registered others may be reading
   backend.origin = origin;
   backend.engine = this;
   fill_table(backend);
@@ -101,9 +102,12 @@ void Engine::initialise(const char* name, const char* origin, int count) {
   backend.extensions.Drain = [](Backend& b, int64_t timeout_ns) {
     return drain_engine(*static_cast<Engine*>(b.engine), timeout_ns);
   };
-  const size_t place = engine_count.load(std::memory_order_relaxed);
-  engines[place] = this;
-  engine_count.store(place + 1, std::memory_order_release);
+  {
+    std::lock_guard guard(engines_mutex);
+    const size_t place = engine_count.load(std::memory_order_relaxed);
+    engines[place] = this;
+    engine_count.store(place + 1, std::memory_order_release);
+  }
   install_fork_handlers();
   install_capture_fork_handlers();
   if (is_random_schedule()) random_schedule_install();
@@ -124,6 +128,9 @@ bool drain_engine(Engine& engine, int64_t timeout_ns) {
   }
   return true;
 }
+
+void engines_lock_for_fork() { engines_mutex.lock(); }
+void engines_unlock_after_fork() { engines_mutex.unlock(); }
 
 std::span<Engine* const> all_engines() { return {engines, engine_count.load(std::memory_order_acquire)}; }
 

@@ -105,6 +105,10 @@ class Engine {
   // synchronised (infinirtErrorIllegalAddress). Each finding is returned once, with a message.
   virtual infinirtError_t verify_memory(int, const void*) { return infinirtSuccess; }
 
+  // Waits for what others in the process have put on the device with the vendor's own functions: part of synchronising a
+  // device. By default there is nothing of the kind.
+  virtual infinirtError_t wait_for_others(int /*device*/) { return infinirtSuccess; }
+
   // Memory that other processes can map (share.cpp of a backend that can). All of it fails with NotSupported by default.
   virtual bool shares_memory() const { return false; }
   // Moves the memory of a live allocation, in place, into a file that other processes can open. Nothing uses the memory
@@ -130,7 +134,8 @@ class Engine {
   std::atomic<bool> used_by_others{false};  // streams of other engines have used this one's memory
 
  protected:
-  // Fills backend.table with the engine's functions and creates `count` devices. Call last in the constructor.
+  // Fills backend.table with the engine's functions and creates `count` devices. Call last in the constructor, or, for a
+  // backend that is registered already, once before its device_count first answers more than 0.
   void initialise(const char* name, const char* origin, int count);
 };
 
@@ -177,8 +182,10 @@ infinirtError_t engine_quiet_event_query(infinirtEvent_t event);
 infinirtError_t engine_quiet_event_synchronize(infinirtEvent_t event);
 infinirtError_t engine_quiet_device_synchronize();
 
-// Every engine of the process. Plugins may add some at any time; none ever goes.
+// Every engine of the process. Some are added later, at any time; none ever goes.
 std::span<Engine* const> all_engines();
+void engines_lock_for_fork();  // none is added meanwhile
+void engines_unlock_after_fork();
 
 // Names the table entries that the engine implements; weak, so that what is not defined is unsupported.
 namespace engine_api {

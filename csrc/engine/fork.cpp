@@ -24,6 +24,7 @@ void for_each_device(Visit&& visit) {
 
 // Lock order as everywhere: allocators, device, stream, then the leaves. Nothing here waits for work.
 void before_fork() {
+  engines_lock_for_fork();
   pools_prepare_fork();
   for_each_device([](EngineDevice& device) {
     device.mutex.lock();
@@ -55,6 +56,7 @@ void after_fork_in_parent() {
     device.mutex.unlock();
   });
   pools_after_fork_parent();
+  engines_unlock_after_fork();
 }
 
 // The operations are dropped, not disposed of: what they own (a Python reference, say) belongs to the parent.
@@ -83,6 +85,7 @@ void after_fork_in_child() {
     for (Stream* stream : device.streams) empty_stream(*stream);
     device.mutex.reset_after_fork();
   });
+  engines_unlock_after_fork();
 }
 
 }  // namespace

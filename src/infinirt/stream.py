@@ -8,6 +8,7 @@ from ._options import Options
 TYPE_CHECKING = False  # as type checkers know it; importing `typing` would cost more than this package
 if TYPE_CHECKING:
     from ._capture import GraphBuilder
+    from ._native_stream import NativeStream
     from .device import Device
 
 __all__ = ["LEGACY_DEFAULT_STREAM", "PER_THREAD_DEFAULT_STREAM", "Stream", "StreamOptions"]
@@ -82,6 +83,18 @@ class Stream(_core.StreamBase):
     def id(self) -> int:
         """A number that no other stream of the process has or will have, unlike the handle."""
         return _core.stream_id(self.device, self.handle)
+
+    def native(self) -> NativeStream:
+        """For a library of the vendor's: a context in which a stream of the device's own runtime stands in for this one.
+
+        Its handle, an int, is what `with` gives. What is launched on it comes after all that this stream was given before,
+        for which entering waits, and before all that it is given after the context. Inside the context this stream's own
+        work is not ordered with it. Device types without streams of their own raise `NotSupportedError`; where streams are
+        the vendor's anyway (nvidia), the handle is this stream's and nothing waits.
+        """
+        from ._native_stream import NativeStream
+
+        return NativeStream(self)
 
     def create_graph_builder(self) -> GraphBuilder:
         """A builder that captures this stream's work into a graph."""

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "backends/plugin/address_range.h"
 #include "backends/plugin/layouts.h"
 #include "check.h"
+#include "engine/shown_addresses.h"
 
 using namespace infinirt::plugin;  // NOLINT: the test is about nothing else
 
@@ -166,7 +166,7 @@ TEST(substitute_addresses_are_distinct_and_come_back) {
 }
 
 TEST(addresses_once_seen_are_remembered_as_ranges) {
-  SeenAddresses seen;
+  infinirt::SeenAddresses seen;
   seen.add(1000, 100);
   seen.add(2000, 100);
   CHECK(!seen.contains(999) && seen.contains(1000) && seen.contains(1099) && !seen.contains(1100));
@@ -181,12 +181,12 @@ TEST(addresses_once_seen_are_remembered_as_ranges) {
 
 TEST(the_host_reads_its_own_memory_only) {
   const char own = 'x';
-  CHECK(host_can_read(&own));
-  CHECK(!host_can_read(nullptr));
+  CHECK(infinirt::host_can_read(&own));
+  CHECK(!infinirt::host_can_read(nullptr));
   infinirt::AddressRange range;
   void* reserved = range.take(100);
   REQUIRE(reserved != nullptr);
-  CHECK(!host_can_read(reserved));
+  CHECK(!infinirt::host_can_read(reserved));
 }
 
 TEST_MAIN()

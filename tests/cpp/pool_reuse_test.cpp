@@ -193,7 +193,7 @@ TEST(out_of_memory_says_what_is_held_and_changes_nothing) {
 }
 
 CHILD(memory_limit) {
-  if (on_plugin()) OK(infinirtXSetMemoryLimit(0, 64 * kMiB));  // others read the environment
+  if (on_library()) OK(infinirtXSetMemoryLimit(0, 64 * kMiB));  // others read the environment
   infinirtStream_t busy = make_stream(), stream = make_stream();
   infinirtMemPool_t hoarder = make_pool(), slow = make_pool(), pool = make_pool();
   for (auto any : {hoarder, slow, pool}) OK(set_attribute(any, infinirtMemPoolAttrReleaseThreshold, ~uint64_t{0}));

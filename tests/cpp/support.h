@@ -46,18 +46,19 @@ inline constexpr const char* kTwoDevices = "two devices of the CPU type";
 inline constexpr const char* kFork = "a real driver does not survive a fork";
 inline constexpr const char* kSchedule = "a schedule or kind of memory of the CPU device";
 
-// A plugin of the tests (tests/plugins/toy.c): the engine runs it, but it has no kernels and refuses to work after a fork.
-inline bool on_plugin() { return device_type() == "toy"; }
-inline bool plugin_lacks(const char* reason) { return on_plugin() && (reason == kCpuKernel || reason == kFork); }
+// A library of the tests (tests/plugins, tests/vendors): the engine runs it, but it has no kernels and refuses to work after a
+// fork.
+inline bool on_library() { return device_type() != "cpu" && device_type() != "cpu-min" && !on_native(); }
+inline bool library_lacks(const char* reason) { return on_library() && (reason == kCpuKernel || reason == kFork); }
 
-// Leaves the test where such a library, or a plugin, cannot offer or survive it.
+// Leaves the test where such a library cannot offer or survive it.
 inline void skip_on_native(const char* reason) {
-  if (on_native() || plugin_lacks(reason)) check::skip(reason);
+  if (on_native() || library_lacks(reason)) check::skip(reason);
 }
 
 // The same for a part of a test: if (unless_native(reason)) ...
 inline bool unless_native(const char* reason) {
-  if (!on_native() && !plugin_lacks(reason)) return true;
+  if (!on_native() && !library_lacks(reason)) return true;
   check::skip_part(reason);
   return false;
 }

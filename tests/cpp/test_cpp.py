@@ -14,6 +14,7 @@ import pytest
 
 from installed import program
 from plugin_files import toy
+from vendor_files import VENDORS, settings
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = sorted(path.stem for path in Path(__file__).parent.glob("*_test.cpp"))
@@ -55,6 +56,7 @@ SEMANTICS = (
 )
 # But these look into the engine, or at kernels or several devices of the CPU type.
 OWN_ENGINE = ("stream_destroy_test", "device_test", "kernel_test", "library_test")
+QUICK_ON_VENDORS = (("stream_test", "amd"), ("copy_test", "amd"), ("event_test", "amd"))
 NEED_KERNELS = ("kernel_test", "library_test")
 SETTINGS = {
     "minimal": {"INFINIRT_CPU_MIN": "1", "INFINIRT_DEVICE": "cpu-min"},
@@ -127,6 +129,22 @@ def test_program_on_a_plugin(name: str, kind: str, pytestconfig: pytest.Config) 
     defines = {"all entries": (), "required entries": ("TOY_MINIMAL",), "low addresses": ("TOY_LOW",)}[kind]
     plugin = toy_plugin(built("release", pytestconfig), kind, *defines)
     run(name, "release", pytestconfig, {"INFINIRT_PLUGIN_PATH": str(plugin), "INFINIRT_DEVICE": "toy"})
+
+
+@pytest.mark.parametrize("vendor", VENDORS)
+@pytest.mark.parametrize("name", [name for name in SEMANTICS if name not in NEED_KERNELS])
+@pytest.mark.timeout(1800)
+def test_program_on_a_vendor(name: str, vendor: str, pytestconfig: pytest.Config) -> None:
+    """A library with the vendor's names. One vendor and three programs are enough where time is short."""
+    if (name, vendor) not in QUICK_ON_VENDORS and not pytestconfig.getoption("--require-peers"):
+        pytest.skip("only in make test-full")
+    folder = built("release", pytestconfig)
+    run(name, "release", pytestconfig, {**vendor_settings(folder, vendor), "INFINIRT_DEVICE": vendor})
+
+
+@functools.cache
+def vendor_settings(folder: Path, vendor: str) -> dict[str, str]:
+    return settings(folder / "vendors" / vendor, vendor)
 
 
 @functools.cache

@@ -6,32 +6,13 @@
 #include <utility>
 
 #include "core/visible_devices.h"
-#include "engine/memory.h"
 
 namespace infinirt::plugin {
 
 namespace {
 
 constexpr size_t kHostAlignment = 4096;  // managed memory is advised about by the page
-constexpr uintptr_t kFirstShown = uintptr_t{64} << 10;   // below, an address looks like null
-constexpr uintptr_t kEndShown = uintptr_t{1} << 47;      // what programs can have on every machine
 constexpr int64_t kDrainNanoseconds = 2000000000;
-
-// For other device types: one side is a plugin's memory, the other the same one's or the host's.
-infinirtError_t copy_now(const CrossCopy& copy) {
-  const Operand dst = find_operand(copy.dst), src = find_operand(copy.src);
-  const auto is_plugins = [](const Operand& operand) {
-    return operand.place == Place::Device && operand.backend->extensions.CopyNow == copy_now;
-  };
-  const Backend* backend = is_plugins(dst) ? dst.backend : is_plugins(src) ? src.backend : nullptr;
-  if (!backend) return fail(infinirtErrorInvalidValue, "the memory of a copy was freed before it ran");
-  const auto device = [&](const Operand& operand) {
-    return operand.backend == backend ? operand.work_device() : int16_t{-1};
-  };
-  return static_cast<Engine*>(backend->engine)
-      ->copy({copy.dst, copy.src, copy.dst_pitch, copy.src_pitch, copy.dst_slice, copy.src_slice, copy.width,
-              copy.height, copy.depth, nullptr, device(dst), device(src), nullptr});
-}
 
 }  // namespace
 
@@ -51,7 +32,7 @@ PluginEngine::PluginEngine(std::string path, const Probed& probed, const std::st
   functions.device_count = static_cast<int>(units_.size());
   functions.thread_safe = thread_safe;
   initialise_emulated(type.c_str(), origin().c_str(), functions);
-  backend.extensions.CopyNow = copy_now;
+  backend.extensions.CopyNow = copy_with_host;
 }
 
 std::string PluginEngine::origin() const {
@@ -193,17 +174,6 @@ infinirtError_t PluginEngine::wait_for_all(int device) {
   return checked(opened_.table.synchronize_device(&handle), "synchronize_device");
 }
 
-bool PluginEngine::can_be_shown(const char* native, size_t size) {
-  const auto begin = reinterpret_cast<uintptr_t>(native);
-  if (begin < kFirstShown || begin >= kEndShown || size > kEndShown - begin) return false;
-  Allocation known;
-  if (registry_find(native, &known) || registry_find(native + size - 1, &known)) return false;
-  const auto next = blocks_.lower_bound(begin + size);
-  if (next == blocks_.begin()) return true;
-  const auto& [address, block] = *std::prev(next);
-  return address + block.size <= begin;
-}
-
 infinirtError_t PluginEngine::take_memory(int device, size_t size, void** out) {
   const Unit& unit = this->unit(device);
   if (unit.max_alloc && size > unit.max_alloc) {
@@ -224,40 +194,16 @@ infinirtError_t PluginEngine::take_memory(int device, size_t size, void** out) {
                 device, bytes);
   }
   if (auto error = checked(status, "device_memory_allocate")) return error;
-  std::lock_guard guard(blocks_mutex_);
-  const bool shown = can_be_shown(static_cast<char*>(native), bytes);
-  *out = shown ? native : substitutes_.take(bytes);
-  if (!*out) {
-    opened_.table.device_memory_deallocate(&handle, native, bytes);
-    return fail(infinirtErrorMemoryAllocation, "no address for %zu bytes of %s:%d", bytes, backend.name.c_str(),
-                device);
-  }
-  blocks_[reinterpret_cast<uintptr_t>(*out)] = {static_cast<char*>(native), bytes};
-  if (shown && !host_can_read(native)) seen_.add(reinterpret_cast<uintptr_t>(native), bytes);
-  return infinirtSuccess;
+  *out = shown_.show(native, bytes);
+  if (*out) return infinirtSuccess;
+  opened_.table.device_memory_deallocate(&handle, native, bytes);
+  return fail(infinirtErrorMemoryAllocation, "no address for %zu bytes of %s:%d", bytes, backend.name.c_str(), device);
 }
 
 void PluginEngine::give_memory(int device, void* pointer) {
-  Block block;
-  {
-    std::lock_guard guard(blocks_mutex_);
-    const auto found = blocks_.find(reinterpret_cast<uintptr_t>(pointer));
-    block = found->second;
-    blocks_.erase(found);
-    if (substitutes_.contains(pointer)) substitutes_.give(pointer, block.size);
-  }
+  const ShownAddresses::Block block = shown_.hide(pointer);
   infinirtPluginDevice_st handle = unit(device).handle;
   opened_.table.device_memory_deallocate(&handle, block.native, block.size);
-}
-
-char* PluginEngine::native(const void* pointer) const {
-  auto* address = static_cast<char*>(const_cast<void*>(pointer));
-  std::lock_guard guard(blocks_mutex_);
-  if (!substitutes_.contains(pointer)) return address;
-  const auto next = blocks_.upper_bound(reinterpret_cast<uintptr_t>(pointer));
-  if (next == blocks_.begin()) return address;
-  const auto& [begin, block] = *std::prev(next);
-  return block.native + (reinterpret_cast<uintptr_t>(pointer) - begin);
 }
 
 infinirtError_t PluginEngine::move(int device, void* dst, const void* src, size_t bytes, enum infinirtMemcpyKind kind) {
@@ -265,24 +211,25 @@ infinirtError_t PluginEngine::move(int device, void* dst, const void* src, size_
   infinirtPluginDevice_st handle = unit(device).handle;
   switch (kind) {
     case infinirtMemcpyHostToDevice:
-      return checked(table.memory_copy_h2d(&handle, native(dst), src, bytes), "memory_copy_h2d");
+      return checked(table.memory_copy_h2d(&handle, shown_.native(dst), src, bytes), "memory_copy_h2d");
     case infinirtMemcpyDeviceToHost:
-      return checked(table.memory_copy_d2h(&handle, dst, native(src), bytes), "memory_copy_d2h");
+      return checked(table.memory_copy_d2h(&handle, dst, shown_.native(src), bytes), "memory_copy_d2h");
     default:
-      return checked(table.memory_copy_d2d(&handle, native(dst), native(src), bytes), "memory_copy_d2d");
+      return checked(table.memory_copy_d2d(&handle, shown_.native(dst), shown_.native(src), bytes), "memory_copy_d2d");
   }
 }
 
 infinirtError_t PluginEngine::move_between(int dst_device, int src_device, void* dst, const void* src, size_t bytes) {
   if (!opened_.table.memory_copy_p2p || !is_ready(src_device)) return infinirtErrorNotSupported;
   infinirtPluginDevice_st to = unit(dst_device).handle, from = unit(src_device).handle;
-  return checked(opened_.table.memory_copy_p2p(&to, &from, native(dst), native(src), bytes), "memory_copy_p2p");
+  return checked(opened_.table.memory_copy_p2p(&to, &from, shown_.native(dst), shown_.native(src), bytes),
+                 "memory_copy_p2p");
 }
 
 infinirtError_t PluginEngine::set_bytes(int device, void* dst, unsigned char value, size_t bytes) {
   if (!opened_.table.device_memory_set) return infinirtErrorNotSupported;
   infinirtPluginDevice_st handle = unit(device).handle;
-  return checked(opened_.table.device_memory_set(&handle, native(dst), value, bytes), "device_memory_set");
+  return checked(opened_.table.device_memory_set(&handle, shown_.native(dst), value, bytes), "device_memory_set");
 }
 
 infinirtError_t PluginEngine::take_host_memory(int device, size_t size, MemoryKind kind, void** out) {
@@ -301,8 +248,8 @@ infinirtError_t PluginEngine::take_host_memory(int device, size_t size, MemoryKi
   }
   if (auto error = checked(status, unified ? "unified_memory_allocate" : "host_memory_allocate")) return error;
   const uintptr_t aligned = (reinterpret_cast<uintptr_t>(native) + kHostAlignment - 1) & ~(kHostAlignment - 1);
-  std::lock_guard guard(blocks_mutex_);
-  blocks_[aligned] = {static_cast<char*>(native), bytes};
+  std::lock_guard guard(host_blocks_mutex_);
+  host_blocks_[aligned] = {static_cast<char*>(native), bytes};
   *out = reinterpret_cast<void*>(aligned);
   return infinirtSuccess;
 }
@@ -319,13 +266,13 @@ infinirtError_t PluginEngine::allocate(int device, size_t size, MemoryKind kind,
 void PluginEngine::release(int device, void* pointer, size_t size, MemoryKind kind) {
   if (kind != MemoryKind::Pinned && kind != MemoryKind::Managed)
     return EmulatedEngine::release(device, pointer, size, kind);
-  Block block = {nullptr, 0};
+  ShownAddresses::Block block;
   {
-    std::lock_guard guard(blocks_mutex_);
-    const auto found = blocks_.find(reinterpret_cast<uintptr_t>(pointer));
-    if (found != blocks_.end()) {
+    std::lock_guard guard(host_blocks_mutex_);
+    const auto found = host_blocks_.find(reinterpret_cast<uintptr_t>(pointer));
+    if (found != host_blocks_.end()) {
       block = found->second;
-      blocks_.erase(found);
+      host_blocks_.erase(found);
     }
   }
   if (!block.native) return EmulatedEngine::release(device, pointer, size, kind);
@@ -368,23 +315,17 @@ SegmentSizes PluginEngine::segment_sizes(int device) {
   return sizes;
 }
 
-// Where the plugin gave out addresses of its own, the host may have memory by now.
-bool PluginEngine::in_device_range(const void* pointer) const {
-  {
-    std::lock_guard guard(blocks_mutex_);
-    if (substitutes_.contains(pointer)) return true;
-    if (!seen_.contains(reinterpret_cast<uintptr_t>(pointer))) return false;
-  }
-  return !host_can_read(pointer);
-}
+bool PluginEngine::in_device_range(const void* pointer) const { return shown_.in_device_range(pointer); }
 
 void PluginEngine::lock_for_fork() {
   EmulatedEngine::lock_for_fork();
-  blocks_mutex_.lock();
+  shown_.lock_for_fork();
+  host_blocks_mutex_.lock();
 }
 
 void PluginEngine::unlock_after_fork(bool in_child) {
-  blocks_mutex_.unlock();
+  host_blocks_mutex_.unlock();
+  shown_.unlock_after_fork();
   if (in_child) {
     starting_.reset_after_fork();
     refuse_in_forked_child();

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "backends/plugin/address_range.h"
 #include "backends/plugin/open.h"
 #include "backends/plugin/probe.h"
 #include "engine/emulated_engine.h"
+#include "engine/shown_addresses.h"
 
 namespace infinirt::plugin {
 
@@ -43,11 +43,6 @@ class PluginEngine final : public EmulatedEngine {
     bool ready = false;
     size_t min_chunk = 0, padding = 0, max_alloc = 0, max_chunk = 0, first_alloc = 0, next_alloc = 0;
   };
-  // Memory of the plugin's, under the address at which this runtime knows it.
-  struct Block {
-    char* native;
-    size_t size;  // as the plugin was asked
-  };
 
   infinirtError_t set_current(int device) override;
   infinirtError_t wait_for_all(int device) override;
@@ -68,8 +63,6 @@ class PluginEngine final : public EmulatedEngine {
   size_t fact(FactEntry entry, int device);    // the same for entries that took no device before 3.1
   // Success, or the entry's failure with a message.
   infinirtError_t checked(enum infinirtPluginStatus status, const char* entry);
-  bool can_be_shown(const char* native, size_t size);  // under blocks_mutex_
-  char* native(const void* pointer) const;
 
   std::string path_;
   Probed probed_;
@@ -81,10 +74,9 @@ class PluginEngine final : public EmulatedEngine {
   std::vector<int> visible_;  // which of the plugin's devices are ours
   std::vector<Unit> units_;   // of those
   Mutex starting_;  // of devices; the plugin is called under it
-  mutable Mutex blocks_mutex_;
-  std::map<uintptr_t, Block> blocks_;
-  AddressRange substitutes_;
-  SeenAddresses seen_;
+  ShownAddresses shown_;
+  Mutex host_blocks_mutex_;
+  std::map<uintptr_t, ShownAddresses::Block> host_blocks_;  // pinned and unified memory, by the aligned address
 };
 
 }  // namespace infinirt::plugin

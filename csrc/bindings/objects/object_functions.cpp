@@ -55,6 +55,33 @@ PyObject* wrap_stream(PyObject*, PyObject* args) {
   return new_stream(handle, device, owner == Py_None ? nullptr : owner, false);
 }
 
+// begin_native(device, stream) and end_native(device, stream, native).
+PyObject* begin_native(PyObject*, PyObject* args) {
+  PyObject *given = nullptr, *number = nullptr;
+  if (!PyArg_ParseTuple(args, "OO", &given, &number)) return nullptr;
+  void *handle = nullptr, *native = nullptr;
+  DeviceObject* device = device_from(given);
+  if (device == nullptr || !read_pointer(number, "stream", &handle)) return nullptr;
+  const infinirtError_t error = without_gil(true, [&] {
+    OnDevice guard(device);
+    return guard.error() ? guard.error() : infinirtXStreamBeginNative(static_cast<infinirtStream_t>(handle), &native);
+  });
+  return error == infinirtSuccess ? PyLong_FromVoidPtr(native) : raise_error(error);
+}
+
+PyObject* end_native(PyObject*, PyObject* args) {
+  PyObject *given = nullptr, *number = nullptr, *lent = nullptr;
+  if (!PyArg_ParseTuple(args, "OOO", &given, &number, &lent)) return nullptr;
+  void *handle = nullptr, *native = nullptr;
+  DeviceObject* device = device_from(given);
+  if (device == nullptr || !read_pointer(number, "stream", &handle) || !read_pointer(lent, "native", &native))
+    return nullptr;
+  return none_or_raise(without_gil(true, [&] {
+    OnDevice guard(device);
+    return guard.error() ? guard.error() : infinirtXStreamEndNative(static_cast<infinirtStream_t>(handle), native);
+  }));
+}
+
 PyObject* create_event(PyObject*, PyObject* args) {
   PyObject* given = nullptr;
   unsigned flags = 0;
@@ -199,6 +226,8 @@ PyMethodDef object_functions[] = {
     {"wrap_stream", wrap_stream, METH_VARARGS, nullptr},
     {"resolve_stream", resolve_stream, METH_VARARGS, nullptr},
     {"release_after", release_after, METH_VARARGS, nullptr},
+    {"begin_native", begin_native, METH_VARARGS, nullptr},
+    {"end_native", end_native, METH_VARARGS, nullptr},
     {"create_event", create_event, METH_VARARGS, nullptr},
     {"wrap_buffer", wrap_buffer, METH_VARARGS, nullptr},
     {"pointer_attributes", pointer_attributes, METH_O, nullptr},

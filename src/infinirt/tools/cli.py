@@ -19,11 +19,16 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text."
 
 
 @app.command()
-def info(json: Json = False) -> None:
+def info(
+    json: Json = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also say where libraries were looked for that were not found.")
+    ] = False,
+) -> None:
     """Devices and backends: what was found, what was tried, and why it is not used."""
     from infinirt.tools.info import run
 
-    run(as_json=json)
+    run(as_json=json, everything=everything)
 
 
 @app.command()

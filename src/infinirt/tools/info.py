@@ -78,7 +78,12 @@ def size(count: int) -> str:
     return f"{count / 2**30:.1f} GiB" if count >= 2**30 else f"{count / 2**20:.0f} MiB"
 
 
-def run(as_json: bool) -> None:
+def not_found(entry: dict[str, Any]) -> bool:
+    """Whether no library serves the device type: nothing to say about it on most machines."""
+    return not entry["origin"] and not entry["devices"]
+
+
+def run(as_json: bool, everything: bool = False) -> None:
     data = collect()
     if as_json:
         print(json.dumps(data, indent=2))
@@ -103,11 +108,19 @@ def run(as_json: bool) -> None:
                 "default" if device["device"] == data["default"] else "",
             )
     console.print(table)
+    absent = [] if everything else [entry["type"] for entry in data["device_types"] if not_found(entry)]
     for entry in data["device_types"]:
-        status = f"[yellow]no device:[/] {entry['problem']}" if not entry["devices"] else "ok"
-        console.print(f"backend  {entry['type']} ({entry['origin']}): {status}", highlight=False)
+        if entry["type"] in absent:
+            continue
+        status = f"[yellow]no device:[/] {escape(entry['problem'])}" if not entry["devices"] else "ok"
+        origin = f" ({escape(entry['origin'])})" if entry["origin"] else ""
+        console.print(f"backend  {entry['type']}{origin}: {status}", highlight=False)
         if entry["devices"] and entry["problem"]:
-            console.print(f"         [yellow]note:[/] {entry['problem']}", highlight=False)
+            console.print(f"         [yellow]note:[/] {escape(entry['problem'])}", highlight=False)
+    if absent:
+        console.print(
+            f"looked for, not found: {', '.join(absent)} (infinirt info --all says where)", highlight=False
+        )
     for plugin in data["plugins"]:
         if plugin["problem"]:
             console.print(

@@ -53,6 +53,24 @@ FUNCTIONS: tuple[Function, ...] = in_group(
         doc="The device type and number of a stream's device; may be asked while it captures.",
     ),
     function(
+        "infinirtXStreamBeginNative",
+        "infinirtStream_t stream, void** native",
+        route="current",
+        doc="A stream of the device's own runtime that stands in for `stream` until infinirtXStreamEndNative.",
+    ),
+    function(
+        "infinirtXStreamEndNative",
+        "infinirtStream_t stream, void* native",
+        route="current",
+        doc="Later work of `stream` comes after what was put on `native`, which may not be used any more.",
+    ),
+    function(
+        "infinirtXPointerGetNative",
+        "const void* pointer, void** native",
+        route="current",
+        doc="The address by which the device's own runtime knows memory.",
+    ),
+    function(
         "infinirtXPointerGetDevice",
         "const void* pointer, const char** type, int* device",
         route="current",

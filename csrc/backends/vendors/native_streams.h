@@ -1,0 +1,58 @@
+// Streams of the vendor's own, kept for the next who needs one.
+#pragma once
+
+#include <mutex>
+#include <vector>
+
+#include "backends/vendors/native.h"
+#include "core/mutex.h"
+
+namespace infinirt::vendors {
+
+// Of one device, which is current in the calling thread. Streams are made as needed and kept for the life of the process: there
+// are never more than have been in use at once.
+class NativeStreams {
+ public:
+  int take(Native& native, void** stream) {
+    {
+      std::lock_guard guard(mutex_);
+      if (!idle_.empty()) {
+        *stream = idle_.back();
+        idle_.pop_back();
+        return 0;
+      }
+    }
+    return native.create_stream(stream);
+  }
+
+  void give(void* stream) {
+    std::lock_guard guard(mutex_);
+    idle_.push_back(stream);
+  }
+
+  void lend(void* stream) {
+    std::lock_guard guard(mutex_);
+    lent_.push_back(stream);
+  }
+
+  // Whether it was lent; it is not any more.
+  bool take_back(void* stream) {
+    std::lock_guard guard(mutex_);
+    for (void*& one : lent_) {
+      if (one != stream) continue;
+      one = lent_.back();
+      lent_.pop_back();
+      return true;
+    }
+    return false;
+  }
+
+  void lock_for_fork() { mutex_.lock(); }
+  void unlock_after_fork() { mutex_.unlock(); }
+
+ private:
+  Mutex mutex_;
+  std::vector<void*> idle_, lent_;
+};
+
+}  // namespace infinirt::vendors
