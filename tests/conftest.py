@@ -4,6 +4,7 @@
   skips and the summary names what was absent; with `--require-peers` it fails.
 - `gpu`: needs an NVIDIA GPU; with `--require-gpu` its absence is a failure.
 - `memcheck`: of these, what compute-sanitizer watches: correct programs, no bad input, no failing device.
+- `full`: takes too long for `make test`; `make test-full` runs it.
 - `soak`: long counts, left out unless asked for with `-m soak`.
 """
 
@@ -53,6 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "peer(*names): needs these distributions, modules or programs")
     config.addinivalue_line("markers", "gpu: needs an NVIDIA GPU")
     config.addinivalue_line("markers", "memcheck: a GPU test that compute-sanitizer runs, too")
+    config.addinivalue_line("markers", "full: too long for `make test`; `make test-full` runs it")
     config.addinivalue_line("markers", "soak: long counts, only with -m soak")
     # pytest-timeout's own marker, known also where that plugin is not installed.
     config.addinivalue_line("markers", "timeout(seconds): limit of one test, kept by pytest-timeout")
