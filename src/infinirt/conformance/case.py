@@ -44,6 +44,7 @@ MODULES = (
     "managed",
     "ipc",
     "kernel",
+    "versions",
     "objects",
     "bad_input",
     "bad_graphs",
