@@ -58,7 +58,7 @@ test: $(VENV)/package
 	@$(PYTEST) tests
 
 test-full: $(VENV)/peers
-	@$(PYTEST) --require-peers --cpp-variants=release,thread,address --timeout=900 tests
+	@$(PYTEST) -m "not soak" --require-peers --cpp-variants=release,thread,address --timeout=900 tests
 
 soak: $(VENV)/package
 	@$(PYTEST) -m soak --timeout=3600 tests

@@ -62,12 +62,16 @@ infinirtError_t adopt(Engine& engine, void* module, int file, const char* origin
   return infinirtSuccess;
 }
 
-infinirtError_t load(const char* path, int file, const char* origin, infinirtLibrary_t* out) {
+// Asked first: where there are no kernels, that is the answer, whatever the arguments.
+infinirtError_t check_runs_kernels() {
   EngineDevice& device = current_device(thread_state());
   if (auto error = check_device(device)) return error;
-  if (!device.engine->runs_kernels()) {
-    return fail(infinirtErrorNotSupported, "device type '%s' cannot run kernels", device.engine->backend.name.c_str());
-  }
+  if (device.engine->runs_kernels()) return infinirtSuccess;
+  return fail(infinirtErrorNotSupported, "device type '%s' cannot run kernels", device.engine->backend.name.c_str());
+}
+
+infinirtError_t load(const char* path, int file, const char* origin, infinirtLibrary_t* out) {
+  EngineDevice& device = current_device(thread_state());
   void* module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!module) {
     const char* reason = dlerror();
@@ -133,6 +137,7 @@ infinirtError_t LibraryLoadFromFile(infinirtLibrary_t* library, const char* file
                                     enum infinirtJitOption* jitOptions, void** jitOptionsValues,
                                     unsigned int numJitOptions, enum infinirtLibraryOption* libraryOptions,
                                     void** libraryOptionValues, unsigned int numLibraryOptions) {
+  if (auto error = check_runs_kernels()) return error;
   if (!library || !fileName) return fail(infinirtErrorInvalidValue, "library and fileName must not be null");
   if (auto error = check_options(jitOptions, jitOptionsValues, numJitOptions, libraryOptions, libraryOptionValues,
                                  numLibraryOptions)) {
@@ -150,6 +155,7 @@ infinirtError_t LibraryLoadData(infinirtLibrary_t* library, const void* code, en
                                 void** jitOptionsValues, unsigned int numJitOptions,
                                 enum infinirtLibraryOption* libraryOptions, void** libraryOptionValues,
                                 unsigned int numLibraryOptions) {
+  if (auto error = check_runs_kernels()) return error;
   if (!library || !code) return fail(infinirtErrorInvalidValue, "library and code must not be null");
   if (auto error = check_options(jitOptions, jitOptionsValues, numJitOptions, libraryOptions, libraryOptionValues,
                                  numLibraryOptions)) {

@@ -44,6 +44,7 @@ MODULES = (
     "managed",
     "ipc",
     "kernel",
+    "versions",
     "objects",
     "bad_input",
     "bad_graphs",
@@ -69,7 +70,7 @@ class Case:
         str, ...
     ]  # what it is about: full names; they decide between pass, emulated and unsupported
     run: Callable[[Bench], None]
-    alone: bool  # leaves the process in a state that nobody should inherit
+    alone: bool  # in a process of its own: needs a fresh one, or leaves one that nobody should inherit
     limit: float  # seconds after which it counts as hanging, as a multiple of the usual limit
 
 

@@ -91,6 +91,7 @@ class Child:
         os.close(write)
         self._answers = read
         self._pending = b""
+        self.used = False
         self._send(self._load())
         first = self._answer(START_LIMIT)
         if first is None or "problem" in first:
@@ -124,6 +125,7 @@ class Child:
         return answer
 
     def run(self, case: Case) -> dict[str, Any]:
+        self.used = True
         limit = self.options.limit * case.limit
         self._send(case.id)
         began = time.monotonic()
@@ -228,6 +230,9 @@ def run(options: Options, cases: list[Case], progress: Callable[[Case, dict[str,
     try:
         for case in cases:
             progress(case, None)
+            if child is not None and case.alone and child.used:
+                done.ended(child)
+                child = None
             if child is None and refusals < MOST_REFUSALS:
                 try:
                     child = Child(options)

@@ -250,16 +250,97 @@ def node(t: Bench) -> None:
         return 0
 
     graph, stream, kernel = new_graph(t), t.stream(), make(t, body)
-
-    def params(blocks: int) -> Any:
-        made = rt.KernelNodeParams()
-        made.func = kernel
-        made.gridDim.x, made.gridDim.y, made.gridDim.z = blocks, 1, 1
-        made.blockDim.x, made.blockDim.y, made.blockDim.z = 1, 1, 1
-        return made
-
-    added = ok(rt.GraphAddKernelNode(graph, None, 0, params(1)))
+    added = ok(rt.GraphAddKernelNode(graph, None, 0, node_params(kernel, 1)))
     executable = instantiate(t, graph)
-    ok(rt.GraphExecKernelNodeSetParams(executable, added, params(2)))
+    ok(rt.GraphExecKernelNodeSetParams(executable, added, node_params(kernel, 2)))
     run(executable, stream)
     same(seen, [2, 2], "the calls")
+
+
+def node_params(kernel: int, blocks: int) -> Any:
+    made = rt.KernelNodeParams()
+    made.func = kernel
+    made.gridDim.x, made.gridDim.y, made.gridDim.z = blocks, 1, 1
+    made.blockDim.x, made.blockDim.y, made.blockDim.z = 1, 1, 1
+    return made
+
+
+@case(
+    "kernel.node.parameters",
+    about="GraphKernelNodeSetParams GraphKernelNodeGetParams",
+    rule="contract of infinirtGraphKernelNodeSetParams",
+)
+def node_parameters(t: Bench) -> None:
+    """The parameters of a kernel node are changed and read."""
+    kernel, graph = make(t, lambda block, args: 0), new_graph(t)
+    added = ok(rt.GraphAddKernelNode(graph, None, 0, node_params(kernel, 1)))
+    ok(rt.GraphKernelNodeSetParams(added, node_params(kernel, 5)))
+    same(int(ok(rt.GraphKernelNodeGetParams(added)).gridDim.x), 5, "the node's grid")
+
+
+@case(
+    "kernel.node.attributes",
+    about="GraphKernelNodeSetAttribute GraphKernelNodeGetAttribute GraphKernelNodeCopyAttributes",
+    rule="contract of infinirtGraphKernelNodeSetAttribute",
+)
+def node_attributes(t: Bench) -> None:
+    """Attributes of a kernel node are set, read and copied to another."""
+    kernel, graph = make(t, lambda block, args: 0), new_graph(t)
+    one, two = (ok(rt.GraphAddKernelNode(graph, None, 0, node_params(kernel, 1))) for _ in range(2))
+    which = rt.member("LaunchAttributeID", "LaunchAttributePriority")
+    made = rt.LaunchAttributeValue()
+    made.priority = -2
+    ok(rt.GraphKernelNodeSetAttribute(one, which, made))
+    same(int(ok(rt.GraphKernelNodeGetAttribute(one, which)).priority), -2, "the priority")
+    ok(rt.GraphKernelNodeCopyAttributes(one, two))
+    same(int(ok(rt.GraphKernelNodeGetAttribute(two, which)).priority), -2, "the copied priority")
+
+
+@case(
+    "kernel.cooperative",
+    about="LaunchCooperativeKernel OccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
+    rule="contract of infinirtLaunchCooperativeKernel",
+)
+def cooperative(t: Bench) -> None:
+    """A cooperative launch runs all of its blocks, and is refused when they cannot be there at the same time."""
+    seen: list[int] = []
+
+    def body(block: Any, args: Any) -> int:
+        seen.append(block.index.x)
+        return 0
+
+    kernel, stream = make(t, body), t.stream()
+    each = int(ok(rt.OccupancyMaxActiveBlocksPerMultiprocessorWithFlags(kernel, 1, 0, 0)))
+    units = int(ok(rt.DeviceGetAttribute(rt.member("DeviceAttr", "DevAttrMultiProcessorCount"), t.ordinal)))
+    ok(rt.LaunchCooperativeKernel(kernel, 1, 1, 0, 0, stream))
+    ok(rt.StreamSynchronize(stream))
+    same(seen, [0], "the blocks")
+    fails(rt.LaunchCooperativeKernel(kernel, each * units + 1, 1, 0, 0, stream), "CooperativeLaunchTooLarge")
+
+
+@case(
+    "kernel.attributes.set",
+    about="FuncSetAttribute FuncSetCacheConfig GetKernel KernelSetAttributeForDevice",
+    rule="contract of infinirtFuncSetAttribute",
+)
+def attributes_set(t: Bench) -> None:
+    """Attributes of a kernel are set, for the function and for a device; unknown ones are refused."""
+    kernel = make(t, lambda block, args: 0)
+    carveout = rt.member("FuncAttribute", "FuncAttributePreferredSharedMemoryCarveout")
+    ok(rt.FuncSetAttribute(kernel, carveout, 50))
+    ok(rt.FuncSetCacheConfig(kernel, 0))
+    handle = ok(rt.GetKernel(kernel))
+    ok(rt.KernelSetAttributeForDevice(handle, carveout, 50, t.ordinal))
+    fails(rt.KernelSetAttributeForDevice(handle, carveout, 50, 9999), "InvalidDevice")
+    fails(rt.FuncSetAttribute(kernel, 99, 1), "InvalidValue")
+
+
+@case(
+    "kernel.shared-memory.available",
+    about="OccupancyAvailableDynamicSMemPerBlock",
+    rule="contract of infinirtOccupancyAvailableDynamicSMemPerBlock",
+)
+def shared_available(t: Bench) -> None:
+    """A kernel tells how much shared memory a block may ask for."""
+    kernel = make(t, lambda block, args: 0)
+    holds(int(ok(rt.OccupancyAvailableDynamicSMemPerBlock(kernel, 1, 1))) > 0, "some shared memory")
