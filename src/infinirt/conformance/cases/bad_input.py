@@ -44,7 +44,6 @@ ROWS: list[Row] = [
     ("host-unregister.null", "unregistering null", "HostUnregister", "contract of infinirtHostUnregister", lambda t: rt.HostUnregister(0), "InvalidValue"),
     ("range-attribute.device-memory", "prefetching plain device memory", "MemPrefetchAsync", MEASURED, lambda t: rt.MemPrefetchAsync(t.memory(4096), 64, location(1, t.ordinal), 0, t.stream()), "InvalidValue"),
     ("stream.capture-mode", "a capture in a mode that does not exist", "StreamBeginCapture", "contract of infinirtStreamBeginCapture", lambda t: rt.StreamBeginCapture(t.stream(), 77), "InvalidValue"),
-    ("stream.exchange-mode", "a capture mode of the thread that does not exist", "ThreadExchangeStreamCaptureMode", "contract of infinirtThreadExchangeStreamCaptureMode", lambda t: rt.ThreadExchangeStreamCaptureMode(77), "InvalidValue"),
     ("event.flags", "an event with a flag that does not exist", "EventCreateWithFlags", "contract of infinirtEventCreateWithFlags", lambda t: rt.EventCreateWithFlags(0x80), "InvalidValue"),
     ("event.elapsed-null", "the time between null and an event", "EventElapsedTime", MEASURED, lambda t: rt.EventElapsedTime(0, _recorded(t)), "InvalidResourceHandle"),
     ("pool.attribute", "an attribute of a pool that does not exist", "MemPoolGetAttribute", "contract of infinirtMemPoolGetAttribute", lambda t: rt.MemPoolGetAttribute(new_pool(t), 0), "InvalidValue"),

@@ -212,18 +212,6 @@ def batch_refused(t: Bench) -> None:
     fails(rt.MemcpyBatchAsync([one], [two], [0], 1, [how], [0], 1, stream), "InvalidValue")
 
 
-@case("copy.batch.all-or-nothing", about="MemcpyBatchAsync", rule="contract of infinirtMemcpyBatchAsync")
-def batch_whole(t: Bench) -> None:
-    """Of a batch that is refused nothing runs."""
-    one, two, stream = t.memory(64, fill=1), t.memory(64, fill=2), t.stream()
-    fails(
-        rt.MemcpyBatchAsync([one, one], [two, two], [64, 4096], 2, [attributes("Stream")], [0], 1, stream),
-        "InvalidValue",
-    )
-    ok(rt.StreamSynchronize(stream))
-    same_bytes(download(one, 64), b"\1" * 64, "the target of the first copy")
-
-
 @case("copy.batch.3d", about="Memcpy3DBatchAsync", rule="contract of infinirtMemcpy3DBatchAsync")
 def batch_3d(t: Bench) -> None:
     """A batch of volumes is carried out in stream order."""
