@@ -69,11 +69,12 @@ if FAULT == "event-never-completes":
 
 
 if FAULT == "elapsed-in-seconds":
+    for version in ("infinirtEventElapsedTime", "infinirtEventElapsedTime_v2"):
 
-    @replace("infinirtEventElapsedTime")
-    def in_seconds(real: Any, start: Any, end: Any) -> Any:
-        error, time_ms = real(start, end)
-        return (error, time_ms / 1000 if time_ms is not None else None)
+        @replace(version)
+        def in_seconds(real: Any, start: Any, end: Any) -> Any:
+            error, time_ms = real(start, end)
+            return (error, time_ms / 1000 if time_ms is not None else None)
 
 
 if FAULT == "wait-across-devices":

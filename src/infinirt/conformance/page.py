@@ -22,7 +22,7 @@ code, pre { font: .85em/1.45 ui-monospace, SFMono-Regular, Menlo, Consolas, mono
 pre { background: var(--card); border: 1px solid var(--line); border-radius: 6px; padding: .75rem; overflow-x: auto; white-space: pre-wrap; }
 table { border-collapse: collapse; width: 100%; font-size: .92rem; } .wide { overflow-x: auto; }
 th { text-align: left; color: var(--soft); font-weight: 600; } th, td { padding: .3rem .6rem .3rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
-td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; padding-right: .9rem; }
+th, td code { white-space: nowrap; } td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; padding-right: .9rem; }
 .verdict { display: inline-block; margin: 1rem 0; padding: .45rem .9rem; border-radius: 6px; border: 2px solid; font-weight: 650; }
 .badge { font-weight: 600; white-space: nowrap; }
 .pass { color: var(--pass); } .emulated { color: var(--emulated); } .unsupported { color: var(--unsupported); }
@@ -33,12 +33,8 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1.2rem; m
 details { border: 1px solid var(--line); border-radius: 6px; margin: .5rem 0; } summary { cursor: pointer; padding: .5rem .75rem; font-weight: 600; }
 details > div { padding: 0 .75rem .75rem; } summary span { font-weight: 400; color: var(--soft); }
 .failure { border-left: 4px solid var(--fail); padding: .1rem 0 .1rem 1rem; margin: 1.25rem 0; }
-svg { width: 100%; height: auto; max-width: 46rem; } svg .tick { fill: var(--soft); font: 11px system-ui, sans-serif; }
-svg .grid { stroke: var(--line); } svg .line { fill: none; stroke-width: 2; } svg .bar { fill: var(--emulated); }
-.c0 { stroke: #2f7ed8; fill: #2f7ed8; background: #2f7ed8; } .c1 { stroke: #d8772f; fill: #d8772f; background: #d8772f; }
-.c2 { stroke: #3fa34d; fill: #3fa34d; background: #3fa34d; } .c3 { stroke: #9b59b6; fill: #9b59b6; background: #9b59b6; }
-.c4 { stroke: #8c8c8c; fill: #8c8c8c; background: #8c8c8c; } .c5 { stroke: #c0447f; fill: #c0447f; background: #c0447f; }
-svg polyline.line { fill: none; } .legend { list-style: none; padding: 0; display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; font-size: .88rem; }
+svg { width: 100%; height: auto; max-width: 46rem; color: var(--soft); }
+.legend { list-style: none; padding: 0; display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; font-size: .88rem; }
 .key { display: inline-block; width: .9rem; height: .9rem; border-radius: 3px; margin-right: .4rem; vertical-align: -.1rem; }
 """
 

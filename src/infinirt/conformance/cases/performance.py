@@ -129,8 +129,8 @@ def graph(t: Bench) -> None:
             runtime.infinirtMemsetAsync(pointer, 1, 64, stream)
         runtime.infinirtStreamSynchronize(stream)
 
-    latency(t, "100 sets as a graph, launched and synchronised", launch)
-    latency(t, "100 sets, called and synchronised", calls)
+    latency(t, "100 sets as a graph and synchronise", launch)
+    latency(t, "100 sets, one call each, and synchronise", calls)
 
 
 def bandwidth(t: Bench, direction: str, make: Callable[[int], Callable[[], Any]], most: int) -> None:
