@@ -42,7 +42,7 @@ static void devices(void) {
     EXPECT(count >= 0 && count == counts[i]);
   }
   EXPECT(counts[INFINI_DEVICE_CPU] == 2); /* INFINIRT_CPU_DEVICES of the test */
-  EXPECT(counts[INFINI_DEVICE_KUNLUN] == 0);
+  EXPECT(counts[INFINI_DEVICE_QY] == 0);
   STATUS(NULL_POINTER, infinirtGetAllDeviceCount(NULL));
   STATUS(NULL_POINTER, infinirtGetDeviceCount(INFINI_DEVICE_CPU, NULL));
   STATUS(DEVICE_TYPE_NOT_SUPPORTED, infinirtGetDeviceCount(INFINI_DEVICE_TYPE_COUNT, &count));
@@ -50,7 +50,7 @@ static void devices(void) {
   OK(infinirtSetDevice(INFINI_DEVICE_CPU, 1));
   OK(infinirtGetDevice(NULL, &id));
   EXPECT(id == 1);
-  STATUS(DEVICE_TYPE_NOT_SUPPORTED, infinirtSetDevice(INFINI_DEVICE_KUNLUN, 0));
+  STATUS(DEVICE_TYPE_NOT_SUPPORTED, infinirtSetDevice(INFINI_DEVICE_QY, 0));
   STATUS(DEVICE_TYPE_NOT_SUPPORTED, infinirtSetDevice(INFINI_DEVICE_TYPE_COUNT, 0));
   STATUS(DEVICE_TYPE_NOT_SUPPORTED, infinirtSetDevice((infiniDevice_t)-1, 0));
   STATUS(DEVICE_NOT_FOUND, infinirtSetDevice(INFINI_DEVICE_CPU, 2));

@@ -20,7 +20,7 @@ const char* v0_workout(void) {
 
   REQUIRE(infinirtSetDevice(INFINI_DEVICE_CPU, 0) == INFINI_STATUS_SUCCESS);
   REQUIRE(infinirtGetDevice(&type, &id) == INFINI_STATUS_SUCCESS && type == INFINI_DEVICE_CPU && id == 0);
-  REQUIRE(infinirtGetDeviceCount(INFINI_DEVICE_KUNLUN, &count) == INFINI_STATUS_SUCCESS && count == 0);
+  REQUIRE(infinirtGetDeviceCount(INFINI_DEVICE_QY, &count) == INFINI_STATUS_SUCCESS && count == 0);
   REQUIRE(infinirtGetDevice(NULL, NULL) == INFINI_STATUS_NULL_POINTER);
   REQUIRE(infinirtStreamCreate(&stream) == INFINI_STATUS_SUCCESS);
   REQUIRE(infinirtEventCreate(&start) == INFINI_STATUS_SUCCESS);
