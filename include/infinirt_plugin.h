@@ -122,7 +122,8 @@ typedef struct infinirtPluginInterface {
   INFINIRT_PLUGIN_FN(get_device)(infinirtPluginDevice_t device);
   INFINIRT_PLUGIN_FN(deinit_device)(infinirtPluginDevice_t device);
 
-  /* ---- Streams and events: made up for by the runtime today, whether filled in or not ------------------------------- */
+  /* ---- Streams and events. The runtime's streams are its own; it uses the plugin's for long copies and lends them to programs.
+   * Events, callbacks and graphs are for PaddlePaddle. ------------------------------------------------------------------- */
 
   INFINIRT_PLUGIN_FN(create_stream)(infinirtPluginDevice_t device, infinirtPluginStream_t* stream);
   INFINIRT_PLUGIN_FN(destroy_stream)(infinirtPluginDevice_t device, infinirtPluginStream_t stream);

@@ -81,6 +81,7 @@ bool EmulatedEngine::close() {
 void EmulatedEngine::initialise_emulated(const char* name, const char* origin, const RequiredFunctions& functions) {
   functions_ = functions;
   accounts_ = std::make_unique<Account[]>(static_cast<size_t>(std::max(functions.device_count, 1)));
+  native_streams_ = std::make_unique<NativeStreams[]>(static_cast<size_t>(std::max(functions.device_count, 1)));
   initialise(name, origin, functions.device_count);
   backend.calls_may_wait = [] { return true; };  // the primitives are somebody else's code
   for (Support& support : backend.support) {
@@ -227,11 +228,21 @@ infinirtError_t EmulatedEngine::copy_span(void* dst, const void* src, size_t byt
                     : src_device < 0 ? infinirtMemcpyHostToDevice
                                      : infinirtMemcpyDeviceToDevice;
   const int device = dst_device >= 0 ? dst_device : src_device;
-  Entry entry(*this, device);
-  if (entry.error()) return entry.error();
-  if (auto error = move(device, dst, src, bytes, kind)) return error;
-  // The engine takes "returned" for "done".
-  return kind == infinirtMemcpyDeviceToDevice ? wait_for_all(device) : infinirtSuccess;
+  void* stream = nullptr;
+  {
+    Entry entry(*this, device);
+    if (entry.error()) return entry.error();
+    infinirtError_t error = begin_move(device, dst, src, bytes, kind, &stream);
+    if (error == infinirtErrorNotSupported) {
+      if ((error = move(device, dst, src, bytes, kind))) return error;
+      // The engine takes "returned" for "done".
+      return kind == infinirtMemcpyDeviceToDevice ? wait_for_all(device) : infinirtSuccess;
+    }
+    if (error) return error;
+  }
+  const infinirtError_t error = wait_for_native_stream(device, stream);
+  native_streams(device).give(stream);
+  return error;
 }
 
 infinirtError_t EmulatedEngine::copy_through_host(void* dst, const void* src, size_t bytes, int dst_device,
@@ -305,8 +316,13 @@ infinirtError_t EmulatedEngine::copy_with_host(const CrossCopy& copy) {
               copy.height, copy.depth, nullptr, device(dst), device(src), nullptr});
 }
 
-void EmulatedEngine::lock_for_fork() { shifted_mutex_.lock(); }
+void EmulatedEngine::lock_for_fork() {
+  shifted_mutex_.lock();
+  for (int i = 0; i < functions_.device_count; ++i) native_streams(i).lock_for_fork();
+}
+
 void EmulatedEngine::unlock_after_fork(bool in_child) {
+  for (int i = 0; i < functions_.device_count; ++i) native_streams(i).unlock_after_fork();
   shifted_mutex_.unlock();
   if (in_child) mutex_.reset_after_fork();  // whoever was inside the backend is not here any more
 }

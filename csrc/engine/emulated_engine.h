@@ -11,6 +11,7 @@
 
 #include "core/mutex.h"
 #include "engine/engine.h"
+#include "engine/native_streams.h"
 
 namespace infinirt {
 
@@ -67,6 +68,19 @@ class EmulatedEngine : public Engine {
   }
   virtual bool moves_within_device() const { return true; }
 
+  // A copy that is not over on return, on a stream of the backend's own; NotSupported, without a message, where `move` has to
+  // do it. The wait for it follows without an entry: others may use the backend meanwhile.
+  virtual infinirtError_t begin_move(int /*device*/, void* /*dst*/, const void* /*src*/, size_t /*bytes*/,
+                                     enum infinirtMemcpyKind /*kind*/, void** /*stream*/) {
+    return infinirtErrorNotSupported;
+  }
+  // Streams of the backend's own. The first is called with the device current, the second makes its own entry.
+  virtual infinirtError_t make_native_stream(int /*device*/, void** /*stream*/) { return infinirtErrorNotSupported; }
+  virtual infinirtError_t wait_for_native_stream(int /*device*/, void* /*stream*/) { return infinirtErrorNotSupported; }
+  infinirtError_t take_native_stream(int device, void** stream);  // with the device current; native_streams().give ends it
+  NativeStreams& native_streams(int device) { return native_streams_[static_cast<size_t>(device)]; }
+  void offer_native_streams();  // to programs, by infinirtXStreamBeginNative
+
   // What the engine itself brings to every device, and identities that keep devices apart; all else is 0. The device's
   // UUID is made from the seed.
   void describe_emulated(int device, const std::string& seed, struct infinirtDeviceProp* p);
@@ -98,6 +112,11 @@ class EmulatedEngine : public Engine {
     std::atomic<size_t> limit{0};
   };
 
+  struct Ending;
+  infinirtError_t begin_native(infinirtStream_t stream, void** native);
+  infinirtError_t end_native(infinirtStream_t stream, void* native);
+  static void finish_native(void* ending);
+
   infinirtError_t allocate_on_device(int device, size_t size, size_t alignment, void** out);
   infinirtError_t copy_span(void* dst, const void* src, size_t bytes, int dst_device, int src_device);
   infinirtError_t copy_through_host(void* dst, const void* src, size_t bytes, int dst_device, int src_device);
@@ -109,6 +128,7 @@ class EmulatedEngine : public Engine {
   Mutex mutex_;  // held during every call of the backend, unless it is thread-safe
   int last_device_ = -1;  // under mutex_: what the latest call made current, on whatever thread
   std::unique_ptr<Account[]> accounts_;
+  std::unique_ptr<NativeStreams[]> native_streams_;
   Mutex shifted_mutex_;
   std::map<void*, void*> shifted_;  // pointers given out that are not where the backend's allocation begins
 };

@@ -121,7 +121,14 @@ def test_program_in_other_settings(name: str, setting: str, pytestconfig: pytest
     run(name, "release", pytestconfig, SETTINGS[setting])
 
 
-@pytest.mark.parametrize("kind", ["all entries", "required entries", "low addresses"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "all entries",
+        pytest.param("required entries", marks=pytest.mark.full),
+        pytest.param("low addresses", marks=pytest.mark.full),
+    ],
+)
 @pytest.mark.parametrize("name", [name for name in SEMANTICS if name not in NEED_KERNELS])
 @pytest.mark.timeout(1800)
 def test_program_on_a_plugin(name: str, kind: str, pytestconfig: pytest.Config) -> None:

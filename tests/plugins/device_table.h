@@ -35,7 +35,8 @@ typedef struct C_DeviceInterface {
   C_Status (*deinit_device)(const C_Device);
   C_Status (*create_stream)(const C_Device, C_Stream*);
   C_Status (*destroy_stream)(const C_Device, C_Stream);
-  void *query_stream, *stream_add_callback;
+  C_Status (*query_stream)(const C_Device, C_Stream);
+  void* stream_add_callback;
   C_Status (*create_event)(const C_Device, C_Event*);
   C_Status (*record_event)(const C_Device, C_Stream, C_Event);
   C_Status (*destroy_event)(const C_Device, C_Event);
@@ -57,7 +58,10 @@ typedef struct C_DeviceInterface {
   C_Status (*memory_copy_d2h)(const C_Device, void*, const void*, size_t);
   C_Status (*memory_copy_d2d)(const C_Device, void*, const void*, size_t);
   C_Status (*memory_copy_p2p)(const C_Device, const C_Device, void*, const void*, size_t);
-  void *async_memory_copy_h2d, *async_memory_copy_d2h, *async_memory_copy_d2d, *async_memory_copy_p2p;
+  C_Status (*async_memory_copy_h2d)(const C_Device, C_Stream, void*, const void*, size_t);
+  C_Status (*async_memory_copy_d2h)(const C_Device, C_Stream, void*, const void*, size_t);
+  C_Status (*async_memory_copy_d2d)(const C_Device, C_Stream, void*, const void*, size_t);
+  void* async_memory_copy_p2p;
   void* reserved_mem_api[8];
 
   C_Status (*get_device_count)(size_t*);

@@ -259,6 +259,66 @@ static C_Status synchronize(const C_Device device) {
   return leave(C_SUCCESS);
 }
 
+/* Streams: work is done when somebody waits, or asks for the third time. */
+struct C_Stream_st {
+  int device, asked, count;
+  struct pending work[MOST_PENDING];
+};
+static C_Status create_stream(const C_Device device, C_Stream* stream) {
+  enter();
+  current(device);
+  *stream = calloc(1, sizeof **stream);
+  (*stream)->device = device->id;
+  note("create_stream", device->id);
+  return leave(C_SUCCESS);
+}
+static C_Stream on(const C_Device device, C_Stream stream) {
+  current(device);
+  if (stream->device != device->id) complain("a stream of another device");
+  return stream;
+}
+static void finish(C_Stream stream) {
+  for (int i = 0; i < stream->count; ++i)
+    memmove(stream->work[i].dst, stream->work[i].src, stream->work[i].size);
+  stream->count = stream->asked = 0;
+}
+static C_Status destroy_stream(const C_Device device, C_Stream stream) {
+  enter();
+  if (on(device, stream)->count) complain("destroys a stream that has work");
+  free(stream);
+  note("destroy_stream", device->id);
+  return leave(C_SUCCESS);
+}
+static C_Status query_stream(const C_Device device, C_Stream stream) {
+  enter();
+  if (on(device, stream)->count && ++stream->asked < 3) return leave(C_FAILED);
+  finish(stream);
+  return leave(C_SUCCESS);
+}
+static C_Status synchronize_stream(const C_Device device, C_Stream stream) {
+  enter();
+  finish(on(device, stream));
+  return leave(C_SUCCESS);
+}
+static C_Status enqueue(C_Stream stream, void* dst, const void* src, size_t size) {
+  if (stream->count == MOST_PENDING) complain("too much is pending on a stream");
+  stream->work[stream->count++] = (struct pending){dst, (char*)src, size, 0};
+  note("async copy", -1);
+  return leave(C_SUCCESS);
+}
+static C_Status async_h2d(const C_Device device, C_Stream stream, void* dst, const void* src, size_t size) {
+  enter();
+  return enqueue(on(device, stream), reach(unit_of(device), dst, size), src, size);
+}
+static C_Status async_d2h(const C_Device device, C_Stream stream, void* dst, const void* src, size_t size) {
+  enter();
+  return enqueue(on(device, stream), dst, reach(unit_of(device), src, size), size);
+}
+static C_Status async_d2d(const C_Device device, C_Stream stream, void* dst, const void* src, size_t size) {
+  enter();
+  return enqueue(on(device, stream), reach(unit_of(device), dst, size), reach(unit_of(device), src, size), size);
+}
+
 /* No better aligned than necessary. */
 static C_Status host_allocate(const C_Device device, void** pointer, size_t size) {
   enter();
@@ -330,6 +390,13 @@ EXPORTED void InitPlugin(CustomRuntimeParams* params) {
   table->memory_copy_p2p = copy_p2p;
   table->device_memory_set = set;
   table->synchronize_device = synchronize;
+  table->create_stream = create_stream;
+  table->destroy_stream = destroy_stream;
+  table->query_stream = query_stream;
+  table->synchronize_stream = synchronize_stream;
+  table->async_memory_copy_h2d = async_h2d;
+  table->async_memory_copy_d2h = async_d2h;
+  table->async_memory_copy_d2d = async_d2d;
   table->host_memory_allocate = host_allocate;
   table->host_memory_deallocate = host_deallocate;
   table->unified_memory_allocate = host_allocate;

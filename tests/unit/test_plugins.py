@@ -243,6 +243,69 @@ def test_listing_types_starts_a_plugin_only_when_it_is_used(tmp_path: Path) -> N
     ]
 
 
+def test_long_copies_use_the_plugins_streams(tmp_path: Path) -> None:
+    """Two streams at once: the toy does nothing until it was asked three times, and aborts when two threads are inside."""
+    log = tmp_path / "log"
+    run(
+        "device = infinirt.Device('toy')\n"
+        "import threading\n"
+        "def work(value):\n"
+        "    stream = device.create_stream()\n"
+        "    one, two = (device.allocate(1 << 20, stream=stream) for _ in range(2))\n"
+        "    for i in range(20):\n"
+        "        data = bytes([value + i]) * (1 << 20)\n"
+        "        one.copy_from(data, stream=stream)\n"
+        "        two.copy_from(one, stream=stream)\n"
+        "        back = bytearray(1 << 20)\n"
+        "        two.copy_to(back, stream=stream)\n"
+        "        stream.sync()\n"
+        "        assert back == data\n"
+        "    done.append(value)\n"
+        "done = []\n"
+        "threads = [threading.Thread(target=work, args=(value,)) for value in (0, 50, 100)]\n"
+        "[t.start() for t in threads]; [t.join() for t in threads]\n"
+        "assert len(done) == 3",
+        INFINIRT_PLUGIN_PATH=str(toy(tmp_path)),
+        TOY_LOG=str(log),
+    )
+    lines = log.read_text().split("\n")
+    assert lines.count("async copy") == 3 * 20 * 3
+    made = lines.count("create_stream 104")
+    assert 1 <= made <= 6
+    assert lines.count("destroy_stream 104") == made
+    assert lines[-3:] == ["deinit_device 104", "finalize", ""]
+
+
+def test_a_program_may_use_the_plugins_streams(tmp_path: Path) -> None:
+    """What is launched on a stream on loan comes between the stream's earlier and later work."""
+    plugin = toy(tmp_path)
+    run(
+        "import ctypes\n"
+        "infinirt.load_plugin(sys.argv[1])\n"
+        "device = infinirt.Device('toy')\n"
+        "stream = device.create_stream()\n"
+        "buffer = device.allocate(1 << 20, stream=stream)\n"
+        "buffer.fill(1, stream=stream)\n"
+        "with stream.native() as native:\n"
+        "    assert native\n"
+        "    with stream.native() as other: assert other != native\n"
+        "buffer.fill(2, stream=stream)\n"
+        "back = bytearray(1 << 20)\n"
+        "buffer.copy_to(back, stream=stream)\n"
+        "stream.sync()\n"
+        "assert set(back) == {2}",
+        plugin,
+    )
+    said = run(
+        "infinirt.load_plugin(sys.argv[1])\n"
+        "try:\n"
+        "    with infinirt.Device('toy').create_stream().native(): pass\n"
+        "except infinirt.NotSupportedError as error: print(error)",
+        toy(tmp_path / "small", "TOY_MINIMAL"),
+    )
+    assert "no streams of its own" in said
+
+
 def test_a_forked_child_refuses_and_the_parent_goes_on(tmp_path: Path) -> None:
     run(
         "import os\n"

@@ -1,8 +1,10 @@
 #include "backends/plugin/plugin_engine.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <iterator>
+#include <thread>
 #include <utility>
 
 #include "core/visible_devices.h"
@@ -18,7 +20,11 @@ constexpr int64_t kDrainNanoseconds = 2000000000;
 
 PluginEngine::PluginEngine(std::string path, const Probed& probed, const std::string& type, bool thread_safe,
                            const Layout* forced, const Layout* fallback)
-    : path_(std::move(path)), probed_(probed), has_forced_(forced != nullptr), has_fallback_(fallback != nullptr) {
+    : path_(std::move(path)),
+      probed_(probed),
+      has_forced_(forced != nullptr),
+      has_fallback_(fallback != nullptr),
+      thread_safe_(thread_safe) {
   if (forced) forced_ = *forced;
   if (fallback) fallback_ = *fallback;
   visible_ = visible_devices(type.c_str(), probed.devices, &backend.problem);
@@ -33,6 +39,9 @@ PluginEngine::PluginEngine(std::string path, const Probed& probed, const std::st
   functions.thread_safe = thread_safe;
   initialise_emulated(type.c_str(), origin().c_str(), functions);
   backend.extensions.CopyNow = copy_with_host;
+  backend.extensions.NativeAddress = [](const Backend& b, const void* pointer) -> void* {
+    return static_cast<PluginEngine*>(static_cast<Engine*>(b.engine))->shown_.native(pointer);
+  };
 }
 
 std::string PluginEngine::origin() const {
@@ -61,6 +70,7 @@ bool PluginEngine::load() {
     } else {
       for (size_t i = 0; i < units_.size(); ++i) units_[i].handle.id = opened_.ids[static_cast<size_t>(visible_[i])];
       mark_support();
+      if (has_streams()) offer_native_streams();
       backend.origin = origin();
       loaded_.store(true, std::memory_order_release);
     }
@@ -85,14 +95,23 @@ void PluginEngine::mark_support() {
   mark(table.unified_memory_allocate && table.unified_memory_deallocate, {FunctionId::MallocManaged});
 }
 
+bool PluginEngine::has_streams() const {
+  const infinirtPluginInterface& table = opened_.table;
+  return table.create_stream && table.destroy_stream && table.synchronize_stream;
+}
+
 void PluginEngine::shut_down() {
   if (!loaded_.load(std::memory_order_acquire) || !drain_engine(*this, kDrainNanoseconds) || !close()) return;
-  for (const Unit& unit : units_) {
-    if (!unit.ready || !opened_.table.deinit_device) continue;
+  for (size_t i = 0; i < units_.size(); ++i) {
+    const Unit& unit = units_[i];
     infinirtPluginDevice_st handle = unit.handle;
-    if (!succeeded(opened_.table.set_device(&handle))) continue;
+    if (!unit.ready || !succeeded(opened_.table.set_device(&handle))) continue;
+    for (void* stream = nullptr; native_streams(static_cast<int>(i)).take_idle(&stream);) {
+      handle = unit.handle;
+      opened_.table.destroy_stream(&handle, static_cast<infinirtPluginStream_t>(stream));
+    }
     handle = unit.handle;
-    opened_.table.deinit_device(&handle);
+    if (opened_.table.deinit_device) opened_.table.deinit_device(&handle);
   }
   if (opened_.table.finalize) opened_.table.finalize();
 }
@@ -217,6 +236,53 @@ infinirtError_t PluginEngine::move(int device, void* dst, const void* src, size_
     default:
       return checked(table.memory_copy_d2d(&handle, shown_.native(dst), shown_.native(src), bytes), "memory_copy_d2d");
   }
+}
+
+infinirtError_t PluginEngine::begin_move(int device, void* dst, const void* src, size_t bytes,
+                                         enum infinirtMemcpyKind kind, void** stream) {
+  constexpr size_t kWorthAStream = size_t{64} << 10;  // a shorter copy is over before it could be asked for
+  const infinirtPluginInterface& table = opened_.table;
+  const auto copy = kind == infinirtMemcpyHostToDevice   ? table.async_memory_copy_h2d
+                    : kind == infinirtMemcpyDeviceToHost ? table.async_memory_copy_d2h
+                                                         : table.async_memory_copy_d2d;
+  if (bytes < kWorthAStream || !copy || !has_streams()) return infinirtErrorNotSupported;
+  if (auto error = take_native_stream(device, stream)) return error;
+  void* const to = kind == infinirtMemcpyDeviceToHost ? dst : shown_.native(dst);
+  const void* const from = kind == infinirtMemcpyHostToDevice ? src : shown_.native(src);
+  infinirtPluginDevice_st handle = unit(device).handle;
+  const infinirtError_t error =
+      checked(copy(&handle, static_cast<infinirtPluginStream_t>(*stream), to, from, bytes), "async_memory_copy");
+  if (error) native_streams(device).give(*stream);
+  return error;
+}
+
+infinirtError_t PluginEngine::make_native_stream(int device, void** stream) {
+  infinirtPluginDevice_st handle = unit(device).handle;
+  infinirtPluginStream_t made = nullptr;
+  if (auto error = checked(opened_.table.create_stream(&handle, &made), "create_stream")) return error;
+  *stream = made;
+  return infinirtSuccess;
+}
+
+// A plugin that takes one call at a time is asked, so that others get their turn in between; what it says about a failure, and
+// whether it ever gets there, only a wait can tell.
+infinirtError_t PluginEngine::wait_for_native_stream(int device, void* stream) {
+  const auto native = static_cast<infinirtPluginStream_t>(stream);
+  const bool ask = !thread_safe_ && opened_.table.query_stream;
+  for (int64_t microseconds = 5, waited = 0; ask && waited < 100000; microseconds = std::min<int64_t>(2 * microseconds, 1000)) {
+    {
+      Entry entry(*this, device);
+      if (entry.error()) return entry.error();
+      infinirtPluginDevice_st handle = unit(device).handle;
+      if (opened_.table.query_stream(&handle, native) == infinirtPluginSuccess) return infinirtSuccess;
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(microseconds));
+    waited += microseconds;
+  }
+  Entry entry(*this, device);
+  if (entry.error()) return entry.error();
+  infinirtPluginDevice_st handle = unit(device).handle;
+  return checked(opened_.table.synchronize_stream(&handle, native), "synchronize_stream");
 }
 
 infinirtError_t PluginEngine::move_between(int dst_device, int src_device, void* dst, const void* src, size_t bytes) {

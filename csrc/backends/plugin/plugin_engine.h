@@ -1,4 +1,4 @@
-// A plugin as an engine-run device type: the engine's workers call the plugin's synchronous entries.
+// A plugin as an engine-run device type: the engine's workers call the plugin's entries.
 #pragma once
 
 #include <map>
@@ -52,12 +52,17 @@ class PluginEngine final : public EmulatedEngine {
   infinirtError_t move_between(int dst_device, int src_device, void* dst, const void* src, size_t bytes) override;
   infinirtError_t set_bytes(int device, void* dst, unsigned char value, size_t bytes) override;
   bool moves_within_device() const override { return opened_.table.memory_copy_d2d != nullptr; }
+  infinirtError_t begin_move(int device, void* dst, const void* src, size_t bytes, enum infinirtMemcpyKind kind,
+                             void** stream) override;
+  infinirtError_t make_native_stream(int device, void** stream) override;
+  infinirtError_t wait_for_native_stream(int device, void* stream) override;
 
   infinirtError_t start_device(int device, Unit& unit);
   bool is_ready(int device);
   infinirtError_t take_host_memory(int device, size_t size, MemoryKind kind, void** out);
   std::string origin() const;
   void mark_support();
+  bool has_streams() const;
   Unit& unit(int device) { return units_[static_cast<size_t>(device)]; }
   size_t asked(FactEntry entry, int device);   // 0 when absent or failing
   size_t fact(FactEntry entry, int device);    // the same for entries that took no device before 3.1
@@ -67,6 +72,7 @@ class PluginEngine final : public EmulatedEngine {
   std::string path_;
   Probed probed_;
   bool has_forced_, has_fallback_;
+  bool thread_safe_;
   Layout forced_ = kNewest, fallback_ = kNewest;
   std::once_flag loading_;
   std::atomic<bool> loaded_{false};

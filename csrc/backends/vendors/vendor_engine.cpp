@@ -66,7 +66,6 @@ void VendorEngine::load() {
 }
 
 void VendorEngine::use(int devices) {
-  streams_ = std::make_unique<NativeStreams[]>(visible_.size());
   RequiredFunctions functions;
   functions.device_count = devices;
   functions.thread_safe = true;
@@ -78,14 +77,7 @@ void VendorEngine::use(int devices) {
   backend.extensions.NativeAddress = [](const Backend& b, const void* pointer) -> void* {
     return engine_of(b).shown_.native(pointer);
   };
-  if (native_->has(Ability::Streams)) {
-    backend.extensions.BeginNative = [](infinirtStream_t stream, void** native) {
-      return engine_of(*thread_state().backend).begin_native(stream, native);
-    };
-    backend.extensions.EndNative = [](infinirtStream_t stream, void* native) {
-      return engine_of(*thread_state().backend).end_native(stream, native);
-    };
-  }
+  if (native_->has(Ability::Streams)) offer_native_streams();
   loaded_.store(true, std::memory_order_release);
 }
 
@@ -139,10 +131,19 @@ template <class Work>
 infinirtError_t VendorEngine::with_stream(int device, const char* doing, Work&& work) {
   if (!native_->works_on_streams()) return checked(work(nullptr), doing);
   void* stream = nullptr;
-  if (auto error = checked(streams(device).take(*native_, &stream), "creating a stream")) return error;
+  if (auto error = take_native_stream(device, &stream)) return error;
   const infinirtError_t error = checked(work(stream), doing);
-  streams(device).give(stream);
+  native_streams(device).give(stream);
   return error;
+}
+
+infinirtError_t VendorEngine::make_native_stream(int, void** stream) {
+  return checked(native_->create_stream(stream), "creating a stream");
+}
+
+infinirtError_t VendorEngine::wait_for_native_stream(int device, void* stream) {
+  Entry entry(*this, device);
+  return entry.error() ? entry.error() : checked(native_->wait_for_stream(stream), "work on a native stream");
 }
 
 infinirtError_t VendorEngine::move(int device, void* dst, const void* src, size_t bytes, enum infinirtMemcpyKind kind) {
@@ -231,11 +232,9 @@ void VendorEngine::lock_for_fork() {
   EmulatedEngine::lock_for_fork();
   shown_.lock_for_fork();
   host_blocks_mutex_.lock();
-  for (size_t i = 0; i < visible_.size(); ++i) streams_[i].lock_for_fork();
 }
 
 void VendorEngine::unlock_after_fork(bool in_child) {
-  for (size_t i = 0; i < visible_.size(); ++i) streams_[i].unlock_after_fork();
   host_blocks_mutex_.unlock();
   shown_.unlock_after_fork();
   if (in_child) refuse_in_forked_child();

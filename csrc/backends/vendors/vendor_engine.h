@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "backends/vendors/native_streams.h"
 #include "backends/vendors/vendor.h"
 #include "engine/emulated_engine.h"
 #include "engine/shown_addresses.h"
@@ -33,13 +32,7 @@ class VendorEngine final : public EmulatedEngine {
   void lock_for_fork() override;
   void unlock_after_fork(bool in_child) override;
 
-  // infinirtXStreamBeginNative and ...EndNative.
-  infinirtError_t begin_native(infinirtStream_t stream, void** native);
-  infinirtError_t end_native(infinirtStream_t stream, void* native);
-
  private:
-  struct Ending;
-
   void load();
   void use(int devices);
   void mark_support();
@@ -52,6 +45,8 @@ class VendorEngine final : public EmulatedEngine {
   infinirtError_t move(int device, void* dst, const void* src, size_t bytes, enum infinirtMemcpyKind kind) override;
   infinirtError_t move_between(int dst_device, int src_device, void* dst, const void* src, size_t bytes) override;
   infinirtError_t set_bytes(int device, void* dst, unsigned char value, size_t bytes) override;
+  infinirtError_t make_native_stream(int device, void** stream) override;
+  infinirtError_t wait_for_native_stream(int device, void* stream) override;
 
   // Success, or the library's failure with its words.
   infinirtError_t checked(int status, const char* doing);
@@ -59,10 +54,8 @@ class VendorEngine final : public EmulatedEngine {
   // Calls work(stream) with a stream of the library's own, if its copies need one.
   template <class Work>
   infinirtError_t with_stream(int device, const char* doing, Work&& work);
-  static void finish_native(void* ending);
 
   int physical(int device) const { return visible_[static_cast<size_t>(device)]; }
-  NativeStreams& streams(int device) { return streams_[static_cast<size_t>(device)]; }
 
   const Vendor vendor_;
   std::once_flag loading_;
@@ -70,7 +63,6 @@ class VendorEngine final : public EmulatedEngine {
   std::unique_ptr<Native> native_;
   std::string path_;
   std::vector<int> visible_;  // which of the library's devices are ours
-  std::unique_ptr<NativeStreams[]> streams_;
   ShownAddresses shown_;
   Mutex host_blocks_mutex_;
   std::map<uintptr_t, void*> host_blocks_;  // pinned memory: aligned address → the library's

@@ -1,28 +1,25 @@
-// Streams of the vendor's own, kept for the next who needs one.
+// Streams of a backend's own, under an engine whose streams are queues on host threads: used for the time of a copy, or lent to
+// the program for other libraries (infinirtXStreamBeginNative).
 #pragma once
 
 #include <mutex>
 #include <vector>
 
-#include "backends/vendors/native.h"
 #include "core/mutex.h"
 
-namespace infinirt::vendors {
+namespace infinirt {
 
-// Of one device, which is current in the calling thread. Streams are made as needed and kept for the life of the process: there
-// are never more than have been in use at once.
+// Of one device. Streams are made as needed and kept for the life of the process: there are never more than have been in use
+// at once.
 class NativeStreams {
  public:
-  int take(Native& native, void** stream) {
-    {
-      std::lock_guard guard(mutex_);
-      if (!idle_.empty()) {
-        *stream = idle_.back();
-        idle_.pop_back();
-        return 0;
-      }
-    }
-    return native.create_stream(stream);
+  // False: there is none to be used again.
+  bool take_idle(void** stream) {
+    std::lock_guard guard(mutex_);
+    if (idle_.empty()) return false;
+    *stream = idle_.back();
+    idle_.pop_back();
+    return true;
   }
 
   void give(void* stream) {
@@ -55,4 +52,4 @@ class NativeStreams {
   std::vector<void*> idle_, lent_;
 };
 
-}  // namespace infinirt::vendors
+}  // namespace infinirt
