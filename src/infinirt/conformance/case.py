@@ -142,17 +142,20 @@ def select(level: Level, groups: tuple[str, ...] = (), patterns: tuple[str, ...]
     """The cases of a level and those below it, of these groups, whose id fits one of the patterns; ValueError for nonsense."""
     cases = all_cases()
     wanted = LEVELS[: LEVELS.index(level) + 1]
-    known = {case.group for case in cases.values()}
+    known = list(dict.fromkeys(case.group for case in cases.values()))
     for group in groups:
         if group not in known:
-            raise ValueError(f"there is no group {group!r}; there are {', '.join(sorted(known))}")
+            raise ValueError(f"there is no group {group!r}; there are {', '.join(known)}")
     for pattern in patterns:
         if not any(fnmatchcase(id, pattern) for id in cases):
             raise ValueError(f"no case fits {pattern!r}; --list shows them all")
-    return [
+    chosen = [
         case
         for case in cases.values()
         if case.level in wanted
         and (not groups or case.group in groups)
         and (not patterns or any(fnmatchcase(case.id, pattern) for pattern in patterns))
     ]
+    return sorted(
+        chosen, key=lambda case: known.index(case.group)
+    )  # a group's cases together, otherwise as written

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
-from .case import LEVELS, Level, all_cases, select
+from .case import LEVELS, Level, select
 from .document import document
 from .runner import Options, Unusable, run
 from .text import Progress, list_cases, show
@@ -99,12 +98,3 @@ def write(path: str, text: str) -> None:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as error:
         sys.exit(f"infinirt conformance: {path} cannot be written: {error.strerror}")
-
-
-def count() -> dict[str, Any]:
-    """How many cases there are, by level and by group."""
-    cases = all_cases().values()
-    return {
-        "levels": {level: sum(case.level == level for case in cases) for level in LEVELS},
-        "groups": {group: sum(case.group == group for case in cases) for group in {c.group for c in cases}},
-    }

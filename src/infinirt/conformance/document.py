@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import os
 import platform
-import sys
 from typing import Any
 
 from .case import LEVELS, Case
@@ -98,7 +97,3 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
         },
         "groups": {group: counts([entry for entry in rows if entry["group"] == group]) for group in groups},
     }
-
-
-def command_line() -> str:
-    return " ".join(sys.argv[1:])

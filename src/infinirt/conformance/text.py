@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from .case import Case
-from .document import MEANING, RESULTS
+from .document import RESULTS
 
 STYLES = {
     "pass": "green",
@@ -184,7 +184,3 @@ def list_cases(cases: list[Case]) -> None:
     for case in cases:
         print(f"{case.id:{width}}  {case.level:8}  {case.sentence}")
     print(f"{len(cases)} cases", file=sys.stderr)
-
-
-def explain() -> str:
-    return "; ".join(f"{result}: {meaning}" for result, meaning in MEANING.items())
