@@ -77,7 +77,8 @@ class EmulatedEngine : public Engine {
   // Streams of the backend's own. The first is called with the device current, the second makes its own entry.
   virtual infinirtError_t make_native_stream(int /*device*/, void** /*stream*/) { return infinirtErrorNotSupported; }
   virtual infinirtError_t wait_for_native_stream(int /*device*/, void* /*stream*/) { return infinirtErrorNotSupported; }
-  infinirtError_t take_native_stream(int device, void** stream);  // with the device current; native_streams().give ends it
+  infinirtError_t take_native_stream(int device,
+                                     void** stream);  // with the device current; native_streams().give ends it
   NativeStreams& native_streams(int device) { return native_streams_[static_cast<size_t>(device)]; }
   void offer_native_streams();  // to programs, by infinirtXStreamBeginNative
 

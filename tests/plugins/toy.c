@@ -278,8 +278,7 @@ static C_Stream on(const C_Device device, C_Stream stream) {
   return stream;
 }
 static void finish(C_Stream stream) {
-  for (int i = 0; i < stream->count; ++i)
-    memmove(stream->work[i].dst, stream->work[i].src, stream->work[i].size);
+  for (int i = 0; i < stream->count; ++i) memmove(stream->work[i].dst, stream->work[i].src, stream->work[i].size);
   stream->count = stream->asked = 0;
 }
 static C_Status destroy_stream(const C_Device device, C_Stream stream) {

@@ -269,7 +269,8 @@ infinirtError_t PluginEngine::make_native_stream(int device, void** stream) {
 infinirtError_t PluginEngine::wait_for_native_stream(int device, void* stream) {
   const auto native = static_cast<infinirtPluginStream_t>(stream);
   const bool ask = !thread_safe_ && opened_.table.query_stream;
-  for (int64_t microseconds = 5, waited = 0; ask && waited < 100000; microseconds = std::min<int64_t>(2 * microseconds, 1000)) {
+  for (int64_t microseconds = 5, waited = 0; ask && waited < 100000;
+       microseconds = std::min<int64_t>(2 * microseconds, 1000)) {
     {
       Entry entry(*this, device);
       if (entry.error()) return entry.error();
