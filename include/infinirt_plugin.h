@@ -146,7 +146,8 @@ typedef struct infinirtPluginInterface {
 
   /* ---- Memory --------------------------------------------------------------------------------------------------------
    * The host never touches device memory. Host memory is the host's, page-locked where that makes copies faster; unified
-   * memory is reached by both at the same address. Deallocation gets the size that was allocated. */
+   * memory is reached by both at the same address. Deallocation gets the size that was allocated. Sizes are never 0. The two
+   * sides of a copy overlap only if the program's do, which leaves the result open. */
 
   INFINIRT_PLUGIN_FN(device_memory_allocate)(infinirtPluginDevice_t device, void** ptr, size_t size);
   INFINIRT_PLUGIN_FN(device_memory_deallocate)(infinirtPluginDevice_t device, void* ptr, size_t size);

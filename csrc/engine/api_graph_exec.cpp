@@ -203,6 +203,12 @@ infinirtError_t GraphExecKernelNodeSetParams(infinirtGraphExec_t hGraphExec, inf
 
 infinirtError_t GraphExecMemcpyNodeSetParams(infinirtGraphExec_t hGraphExec, infinirtGraphNode_t node,
                                              const struct infinirtMemcpy3DParms* pNodeParams) {
+  if (pNodeParams && (pNodeParams->extent.height > 1 || pNodeParams->extent.depth > 1)) {
+    return fail(infinirtErrorInvalidValue,
+                "pNodeParams has %zu rows in %zu slices; in an executable graph only a copy of one row can be changed. "
+                "Change the graph and use infinirtGraphExecUpdate, or instantiate it again",
+                pNodeParams->extent.height, pNodeParams->extent.depth);
+  }
   return set_node(
       hGraphExec, node, infinirtGraphNodeTypeMemcpy, pNodeParams,
       [&](GraphNode& n, infinirtError_t* error) { return make_copy_body(*n.body->device, *pNodeParams, error); });

@@ -71,6 +71,7 @@ def test_the_document_has_the_shape_it_promises(on_cpu: tuple[Report, str]) -> N
             "backend",
             "device",
             "loaded",
+            "command",
             "machine",
         ),
         *("environment", "summary", "problems", "seconds", "processes", "cases", "capabilities"),

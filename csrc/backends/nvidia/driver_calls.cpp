@@ -105,7 +105,7 @@ infinirtError_t FreeAsync(void* devPtr, infinirtStream_t stream) {
 }
 
 // The runtime library has its own rules for memory that is not the device's, for no bytes at all and for more than there can
-// be, which the driver does not refuse.
+// be.
 bool is_size(size_t count) { return count - 1 < static_cast<size_t>(PTRDIFF_MAX); }
 
 infinirtError_t MemcpyAsync(void* dst, const void* src, size_t count, enum infinirtMemcpyKind kind,
@@ -124,6 +124,7 @@ infinirtError_t MemsetAsync(void* devPtr, int value, size_t count, infinirtStrea
         driver.MemsetD8Async(reinterpret_cast<uintptr_t>(devPtr), static_cast<unsigned char>(value), count, stream);
     if (is_final(code) && code != infinirtErrorInvalidValue) return as_error(code);
   }
+  if (count > static_cast<size_t>(PTRDIFF_MAX)) return infinirtErrorInvalidValue;  // neither of them looks
   return runtime.MemsetAsync(devPtr, value, count, stream);
 }
 

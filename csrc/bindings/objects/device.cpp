@@ -105,7 +105,16 @@ TypeRow* row_of(const char* type) {
   const int count = row_count.load(std::memory_order_acquire);
   std::string known;
   for (int i = 0; i < count; ++i) known += (i ? ", " : "") + std::string(rows[i].name);
-  raise_error(infinirtErrorInvalidDevice, "there is no device type '%s'; known types: %s", type, known.c_str());
+  std::string refused;
+  int plugins = 0;
+  infinirtXGetPluginCount(&plugins);
+  for (int i = 0; i < plugins; ++i) {
+    infinirtXPluginInfo info = {};
+    if (infinirtXGetPluginInfo(&info, i) == infinirtSuccess && *info.problem)
+      refused += std::string("; plugin ") + info.path + " was refused: " + info.problem;
+  }
+  raise_error(infinirtErrorInvalidDevice, "there is no device type '%s'; known types: %s%s", type, known.c_str(),
+              refused.c_str());
   return nullptr;
 }
 

@@ -132,7 +132,9 @@ def error_code(name: str) -> Any:
 
 
 def same(seen: Any, expected: Any, what: str) -> None:
-    if seen != expected:
+    if isinstance(expected, bytes) and len(expected) > 32:
+        same_bytes(seen, expected, what)
+    elif seen != expected:
         raise Failed(f"{what} = {short(expected)}", short(seen))
 
 

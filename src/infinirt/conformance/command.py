@@ -69,6 +69,7 @@ def main(
         limit,
         groups,
         patterns,
+        imports,
     )
     progress = Progress(len(chosen))
     try:

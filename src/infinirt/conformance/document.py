@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 import os
 import platform
+import shlex
+from pathlib import Path
 from typing import Any
 
 from .case import LEVELS, Case
@@ -37,7 +40,12 @@ def document(options: Options, cases: list[Case], run: Run) -> dict[str, Any]:
         "conformant": not any(entry["result"] == "fail" for entry in rows) and not run.endings,
         "backend": backend,
         "device": options.device,
-        "loaded": {"plugins": list(options.plugins), "imports": list(options.imports)},
+        "loaded": {
+            "plugins": list(options.plugins),
+            "sha256": {Path(path).name: sha256_of(path) for path in options.plugins},
+            "imports": list(options.imports),
+        },
+        "command": command(options),
         "machine": {
             "system": platform.platform(),
             "processor": platform.machine(),
@@ -53,6 +61,24 @@ def document(options: Options, cases: list[Case], run: Run) -> dict[str, Any]:
         "capabilities": capabilities,
         "functions_called": [name for name in called if name in capabilities],
     }
+
+
+def sha256_of(path: str) -> str:
+    """What tells one build from another."""
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+def command(options: Options) -> str:
+    """The beginning of a command line that tests the same device, for one case more."""
+    words = ["infinirt", "conformance", "--backend", options.backend]
+    for plugin in options.plugins:
+        words += ["--plugin", plugin]
+    for written in options.written_imports:
+        words += ["--import", written]
+    if options.device:
+        words += ["--device", str(options.device)]
+    return shlex.join(words)
 
 
 def row(case: Case, result: dict[str, Any]) -> dict[str, Any]:

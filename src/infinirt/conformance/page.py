@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import Any
 
@@ -71,7 +72,8 @@ def heading(data: dict[str, Any]) -> str:
     if not data["conformant"]:
         verdict, style = f"not conformant: {found['fail']} of {found['cases']} cases fail", "fail"
     elif whole:
-        verdict, style = f"conformant at level {data['level']}", "pass"
+        told = ", ".join(f"{found[result]} {result}" for result in RESULTS if found[result])
+        verdict, style = f"conformant at level {data['level']}: {told}", "pass"
     else:
         verdict, style = f"no failure among {found['cases']} selected cases", "pass"
     parts = "".join(
@@ -81,7 +83,7 @@ def heading(data: dict[str, Any]) -> str:
     )
     return (
         f"<h1>{escape(backend['type'])}</h1>"
-        f'<p class="soft">{escape(device["device"])}: {escape(device["name"])} · {escape(backend["origin"])} · '
+        f'<p class="soft">{escape(device["device"])}: {escape(device["name"])} · {escape(without_folders(backend["origin"]))} · '
         f"InfiniRT {escape(data['kit']['version'])} ({escape(data['kit']['api'])}) · {escape(data['when'])}</p>"
         f'<p class="verdict {style}">{escape(verdict)}</p><div class="share">{parts}</div>'
     )
@@ -200,22 +202,35 @@ def capabilities(data: dict[str, Any]) -> str:
     )
 
 
+def without_folders(text: str) -> str:
+    """A page is published: where files lay on the machine is nobody's business."""
+    return re.sub(r"(?<![\w.])/(?:[^\s/():]+/)+", "", text)
+
+
 def facts(data: dict[str, Any]) -> str:
     machine, backend = data["machine"], data["backend"]
     rows = [
-        ("device type", f"{backend['type']} ({backend['origin']})"),
+        ("device type", f"{backend['type']} ({without_folders(backend['origin'])})"),
         (
             "devices",
             "; ".join(f"{d['device']}: {d['name']}, {d['memory'] >> 20} MiB" for d in backend["devices"]),
         ),
         ("versions", f"runtime {backend['runtime_version']}, driver {backend['driver_version']}"),
-        ("loaded", ", ".join(data["loaded"]["plugins"] + data["loaded"]["imports"]) or "nothing"),
+        (
+            "loaded",
+            ", ".join(
+                [f"{name} (SHA-256 {digest})" for name, digest in data["loaded"]["sha256"].items()]
+                + data["loaded"]["imports"]
+            )
+            or "nothing",
+        ),
         ("level", data["level"]),
         ("selection", ", ".join(data["selection"]["groups"] + data["selection"]["cases"]) or "all cases"),
         ("machine", f"{machine['system']}, {machine['cores']} cores, Python {machine['python']}"),
         (
             "environment",
-            ", ".join(f"{k}={v}" for k, v in data["environment"].items()) or "nothing that matters",
+            ", ".join(f"{k}={without_folders(v)}" for k, v in data["environment"].items())
+            or "nothing that matters",
         ),
         ("time", f"{data['seconds']:.1f} s in {data['processes']} processes"),
     ]

@@ -41,6 +41,7 @@ class Options:
     limit: float = 60.0  # seconds after which a case counts as hanging
     groups: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
+    written_imports: tuple[str, ...] = ()  # as the user named them
 
     def to_load(self) -> dict[str, Any]:
         return {

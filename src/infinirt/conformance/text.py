@@ -153,9 +153,7 @@ def failures(console: Any, data: dict[str, Any]) -> None:
                 console.print(f"  {title}: {escape(text)}", soft_wrap=True)
         if entry.get("stack"):
             console.print("  " + escape(entry["stack"].strip().replace("\n", "\n  ")), soft_wrap=True)
-        console.print(
-            f"  again: infinirt conformance --backend {data['backend']['type']} --case {entry['id']}"
-        )
+        console.print(f"  again: {escape(data['command'])} --case {entry['id']}", soft_wrap=True)
 
 
 def verdict(console: Any, data: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -145,7 +146,11 @@ STEPS: tuple[Callable[[infinirt.Device], Step], ...] = (overlap, events, pool, g
 
 def run(only: str | None, as_json: bool) -> int:
     """Runs the steps on every device (or `only` one); 0 when all saw what they should."""
-    devices = [infinirt.Device(only)] if only else list(infinirt.devices())
+    try:
+        devices = [infinirt.Device(only)] if only else list(infinirt.devices())
+    except (infinirt.InfiniRTError, ValueError) as error:
+        print(f"infinirt demo: {error}", file=sys.stderr)
+        return 2
     report: list[dict[str, Any]] = []
     for device in devices:
         with device:
@@ -177,4 +182,4 @@ def show(report: list[dict[str, Any]]) -> None:
         for step in entry["steps"]:
             table.add_row("[green]ok[/]" if step["ok"] else "[red]WRONG[/]", step["step"], step["seen"])
         console.print(table)
-    console.print("\nTimes are of this machine and this moment; `make bench` measures properly.", style="dim")
+    console.print("\nTimes are of this machine and this moment.", style="dim")

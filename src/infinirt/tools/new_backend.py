@@ -59,8 +59,9 @@ def run(name: str, language: str, output: str) -> int:
     print(f"{folder}:")
     for path in written:
         print(f"  {path.relative_to(folder)}")
+    does = "builds, runs" if language == "c" else "runs"
     print(
         f"\nNext:\n  cd {folder}\n  {Path(sys.executable).name} check.py\n"
-        "It lists what is left to fill in, builds, and runs the conformance kit. README.md says how to go on."
+        f"It {does} the conformance kit and lists what is left to fill in. README.md says how to go on."
     )
     return 0

@@ -65,25 +65,31 @@ def node(t: Bench) -> None:
 
 
 @graph_case(
-    "graph.exec.copy-3d",
+    "graph.exec.copy-params",
     about="GraphExecMemcpyNodeSetParams",
     rule="contract of infinirtGraphExecMemcpyNodeSetParams",
 )
 def exec_copy(t: Bench) -> None:
-    """A copy of a volume in an executable graph is changed."""
+    """A copy in an executable graph is changed; only copies of one row can be."""
     graph, one, two = new_graph(t), t.memory(512), t.memory(512, fill=1)
     upload(one, pattern(512, 8))
-    shape = (16, 4, 8)
+    shape = (512, 1, 1)
     made = ok(
         rt.GraphAddMemcpyNode(
-            graph, None, 0, parms(volume(two, 16, 16, 4), volume(one, 16, 16, 4), shape, D2D)
+            graph, None, 0, parms(volume(two, 512, 512, 1), volume(one, 512, 512, 1), shape, D2D)
         )
     )
     executable = instantiate(t, graph)
     ok(
         rt.GraphExecMemcpyNodeSetParams(
-            executable, made, parms(volume(one, 16, 16, 4), volume(two, 16, 16, 4), shape, D2D)
+            executable, made, parms(volume(one, 512, 512, 1), volume(two, 512, 512, 1), shape, D2D)
         )
+    )
+    fails(
+        rt.GraphExecMemcpyNodeSetParams(
+            executable, made, parms(volume(one, 16, 16, 4), volume(two, 16, 16, 4), (16, 4, 8), D2D)
+        ),
+        "InvalidValue",
     )
     run(executable, t.stream())
     same_bytes(download(two, 512), pattern(512, 8), "the volume")
