@@ -79,7 +79,7 @@ def test_streams_of_others_may_have_the_addresses_of_destroyed_ones() -> None:
             for stream in theirs:
                 assert int(cuda.cudaStreamDestroy(stream)[0]) == 0
             for mark in marks:
-                ok(rt.infinirtEventQuery(int(mark)))
+                ok(rt.infinirtEventSynchronize(int(mark)))
                 assert int(cuda.cudaEventDestroy(mark)[0]) == 0
 
 
