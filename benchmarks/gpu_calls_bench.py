@@ -178,6 +178,8 @@ def flat_route(o: Objects) -> dict[str, Timer]:
     names |= {"s": rt.infinirtStream_t(o.s), "e": rt.infinirtEvent_t(o.e), "a": o.a, "b": o.b, "k": o.k}
     names |= {"g1": rt.infinirtGraphExec_t(o.g1), "g100": rt.infinirtGraphExec_t(o.g100)}
     names |= {"d2d": rt.infinirtMemcpyKind.infinirtMemcpyDeviceToDevice, "one": rt.dim3()}
+    pool = infinirt.CachingPool(o.device)
+    names |= {"pool": pool, "cache": rt.infinirtXCache_t(pool.handle)}
     names["one"].x = names["one"].y = names["one"].z = 1
     return statements(
         names,
@@ -189,6 +191,7 @@ def flat_route(o: Objects) -> dict[str, Timer]:
         event_query="infinirtEventQuery(e)",
         stream_wait="infinirtStreamWaitEvent(s, e, 0)",
         pool_alloc_free="infinirtFreeAsync(infinirtMallocAsync(1048576, s)[1], s)",
+        cached_alloc_free="infinirtXCacheFree(infinirtXCacheAllocate(1048576, cache, s)[1], cache, s)",
         malloc_free="infinirtFree(infinirtMalloc(1048576)[1])",
         copy_4_KiB="infinirtMemcpyAsync(a, b, 4096, d2d, s)",
         set_4_KiB="infinirtMemsetAsync(a, 0, 4096, s)",

@@ -259,3 +259,23 @@ def test_every_hook_that_pytorch_is_given_exists() -> None:
     for function in (*infinirt_torch._HOOKS.values(), "infinirt_torch_allocate", "infinirt_torch_free"):
         assert getattr(library, function)
     assert Path(infinirt_torch._path()).parent.name == "lib"
+
+
+def test_the_flat_functions_use_the_same_cache(device: infinirt.Device) -> None:
+    from infinirt import runtime as rt
+
+    pool, stream = infinirt.CachingPool(device), device.create_stream()
+    handle = int(stream.handle)
+    error, pointer = rt.infinirtXCacheAllocate(MIB, pool.handle, handle)
+    assert (int(error), pool.statistics.live_blocks) == (0, 1)
+    assert pointer
+    (error,) = rt.infinirtXCacheFree(pointer, rt.infinirtXCache_t(pool.handle), handle)
+    assert (int(error), pool.statistics.live_blocks) == (0, 0)
+    assert rt.infinirtXCacheAllocate(MIB, pool.handle, handle)[1] == pointer  # again, without a wait
+    assert int(rt.infinirtXCacheFree(pointer + 256, pool.handle, handle)[0]) == 1
+    rt.infinirtGetLastError()
+    assert int(rt.infinirtXCacheFree(pointer, pool.handle, handle)[0]) == 0
+    error, nothing = rt.infinirtXCacheAllocate(MIB, 0x1234, handle)
+    assert (int(error), nothing) == (400, None)
+    assert "cache" in rt.infinirtXGetLastErrorMessage()[1]
+    rt.infinirtGetLastError()

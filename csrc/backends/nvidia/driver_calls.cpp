@@ -18,6 +18,7 @@ struct Driver {
   int (*CtxGetCurrent)(void** context);
   int (*StreamQuery)(infinirtStream_t);
   int (*StreamSynchronize)(infinirtStream_t);
+  int (*StreamIsCapturing)(infinirtStream_t, enum infinirtStreamCaptureStatus*);
   int (*StreamWaitEvent)(infinirtStream_t, infinirtEvent_t, unsigned);
   int (*EventRecord)(infinirtEvent_t, infinirtStream_t);
   int (*EventQuery)(infinirtEvent_t);
@@ -55,6 +56,13 @@ infinirtError_t StreamSynchronize(infinirtStream_t stream) {
     if (const int code = driver.StreamSynchronize(stream); is_final(code)) return as_error(code);
   }
   return runtime.StreamSynchronize(stream);
+}
+
+infinirtError_t StreamIsCapturing(infinirtStream_t stream, enum infinirtStreamCaptureStatus* status) {
+  if (is_created(stream) && status) {
+    if (const int code = driver.StreamIsCapturing(stream, status); is_final(code)) return as_error(code);
+  }
+  return runtime.StreamIsCapturing(stream, status);
 }
 
 infinirtError_t StreamWaitEvent(infinirtStream_t stream, infinirtEvent_t event, unsigned int flags) {
@@ -204,6 +212,7 @@ void use_driver_directly(BackendTable& table) {
   find(driver.CtxGetCurrent, "cuCtxGetCurrent");
   find(driver.StreamQuery, "cuStreamQuery");
   find(driver.StreamSynchronize, "cuStreamSynchronize");
+  find(driver.StreamIsCapturing, "cuStreamIsCapturing");
   find(driver.StreamWaitEvent, "cuStreamWaitEvent");
   find(driver.EventRecord, "cuEventRecord");
   find(driver.EventQuery, "cuEventQuery");
@@ -219,6 +228,7 @@ void use_driver_directly(BackendTable& table) {
   if (table.name) table.name = name
   DIRECT(StreamQuery);
   DIRECT(StreamSynchronize);
+  DIRECT(StreamIsCapturing);
   DIRECT(StreamWaitEvent);
   DIRECT(EventRecord);
   DIRECT(EventQuery);

@@ -73,6 +73,7 @@ _NUMBERS = {"infinirtGraphConditionalHandle"}
 HANDLE_CLASSES: tuple[HandleClass, ...] = (
     *(HandleClass(h.name, h.doc, "Stream" if h.name == "infinirtStream_t" else "Plain") for h in HANDLES),
     *(HandleClass(t.name, t.doc, "Number" if t.name in _NUMBERS else "Plain") for t in TYPEDEFS),
+    HandleClass("infinirtXCache_t", "A cache of memory, such as `CachingPool.handle`."),
     HandleClass("cuuint64_t", "An unsigned 64-bit value with an address.", "Number"),
 )
 _HANDLES = {h.name for h in HANDLE_CLASSES}

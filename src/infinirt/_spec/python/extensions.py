@@ -77,6 +77,18 @@ FUNCTIONS: tuple[Function, ...] = in_group(
         doc="The device type and number of the device that memory belongs to.",
     ),
     function(
+        "infinirtXCacheAllocate",
+        "void** ptr, size_t size, infinirtXCache_t cache, infinirtStream_t stream",
+        route="current",
+        doc="Memory of a cache (`CachingPool.handle`), for work that `stream` is given from now on.",
+    ),
+    function(
+        "infinirtXCacheFree",
+        "void* ptr, infinirtXCache_t cache, infinirtStream_t stream",
+        route="current",
+        doc="The memory is not used after what `stream` has been given so far.",
+    ),
+    function(
         "infinirtXSetMemoryLimit",
         "int device, size_t bytes",
         route="current",
