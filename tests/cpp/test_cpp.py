@@ -114,21 +114,23 @@ def test_program(name: str, cpp_variant: str, pytestconfig: pytest.Config) -> No
     run(name, cpp_variant, pytestconfig, {})
 
 
-@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "minimal",
+        "isolated",
+        pytest.param("guarded", marks=pytest.mark.full),
+        pytest.param("one worker", marks=pytest.mark.full),
+    ],
+)
 @pytest.mark.parametrize("name", SEMANTICS)
 @pytest.mark.timeout(1800)
 def test_program_in_other_settings(name: str, setting: str, pytestconfig: pytest.Config) -> None:
     run(name, "release", pytestconfig, SETTINGS[setting])
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "all entries",
-        pytest.param("required entries", marks=pytest.mark.full),
-        pytest.param("low addresses", marks=pytest.mark.full),
-    ],
-)
+@pytest.mark.full
+@pytest.mark.parametrize("kind", ["all entries", "required entries", "low addresses"])
 @pytest.mark.parametrize("name", [name for name in SEMANTICS if name not in NEED_KERNELS])
 @pytest.mark.timeout(1800)
 def test_program_on_a_plugin(name: str, kind: str, pytestconfig: pytest.Config) -> None:
