@@ -4,7 +4,7 @@
   skips and the summary names what was absent; with `--require-peers` it fails.
 - `gpu`: needs an NVIDIA GPU; with `--require-gpu` its absence is a failure.
 - `memcheck`: of these, what compute-sanitizer watches: correct programs, no bad input, no failing device.
-- `full`: for `make test-full` alone, that is with `--require-peers`: more of what a quicker test has shown for one case.
+- `full`: more of what a quicker test has shown for one case; left out unless another `-m` is given, as `make test-full` does.
 - `soak`: long counts, left out unless asked for with `-m soak`.
 """
 
@@ -54,7 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "peer(*names): needs these distributions, modules or programs")
     config.addinivalue_line("markers", "gpu: needs an NVIDIA GPU")
     config.addinivalue_line("markers", "memcheck: a GPU test that compute-sanitizer runs, too")
-    config.addinivalue_line("markers", "full: only with --require-peers, as make test-full runs")
+    config.addinivalue_line("markers", "full: too long for make test; make test-full runs it")
     config.addinivalue_line("markers", "soak: long counts, only with -m soak")
     # pytest-timeout's own marker, known also where that plugin is not installed.
     config.addinivalue_line("markers", "timeout(seconds): limit of one test, kept by pytest-timeout")
@@ -105,8 +105,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         if item.config.getoption("--require-gpu"):
             pytest.fail("no NVIDIA GPU on this machine", pytrace=False)
         pytest.skip("no NVIDIA GPU on this machine")
-    if item.get_closest_marker("full") is not None and not item.config.getoption("--require-peers"):
-        pytest.skip("only in make test-full")
     names = [name for mark in item.iter_markers("peer") for name in mark.args]
     absent = [name for name in names if not has_peer(name)]
     if absent:

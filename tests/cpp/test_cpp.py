@@ -140,13 +140,18 @@ def test_program_on_a_plugin(name: str, kind: str, pytestconfig: pytest.Config) 
     run(name, "release", pytestconfig, {"INFINIRT_PLUGIN_PATH": str(plugin), "INFINIRT_DEVICE": "toy"})
 
 
-@pytest.mark.parametrize("vendor", VENDORS)
-@pytest.mark.parametrize("name", [name for name in SEMANTICS if name not in NEED_KERNELS])
+@pytest.mark.parametrize(
+    ("name", "vendor"),
+    [
+        pytest.param(name, vendor, marks=() if (name, vendor) in QUICK_ON_VENDORS else pytest.mark.full)
+        for name in SEMANTICS
+        if name not in NEED_KERNELS
+        for vendor in VENDORS
+    ],
+)
 @pytest.mark.timeout(1800)
 def test_program_on_a_vendor(name: str, vendor: str, pytestconfig: pytest.Config) -> None:
     """A library with the vendor's names. One vendor and three programs are enough where time is short."""
-    if (name, vendor) not in QUICK_ON_VENDORS and not pytestconfig.getoption("--require-peers"):
-        pytest.skip("only in make test-full")
     folder = built("release", pytestconfig)
     run(name, "release", pytestconfig, {**vendor_settings(folder, vendor), "INFINIRT_DEVICE": vendor})
 

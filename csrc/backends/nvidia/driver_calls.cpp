@@ -1,11 +1,10 @@
 #include "backends/nvidia/driver_calls.h"
 
-#include <dlfcn.h>
-
 #include <atomic>
 #include <cstdint>
 #include <type_traits>
 
+#include "backends/nvidia/real_library.h"
 #include "backends/nvidia/retired_handles.h"
 
 namespace infinirt::nvidia {
@@ -202,11 +201,9 @@ infinirtError_t DeviceReset() {
 }  // namespace
 
 void use_driver_directly(BackendTable& table) {
-  void* const library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-  if (!library) return;
   bool found = true;
   auto find = [&](auto*& entry, const char* name) {
-    entry = reinterpret_cast<std::remove_reference_t<decltype(entry)>>(dlsym(library, name));
+    entry = reinterpret_cast<std::remove_reference_t<decltype(entry)>>(driver_function(name));
     found = found && entry;
   };
   find(driver.CtxGetCurrent, "cuCtxGetCurrent");

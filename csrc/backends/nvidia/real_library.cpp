@@ -167,6 +167,11 @@ const Library& library() {
   return *loaded;
 }
 
+void* driver_function(const char* name) {
+  void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  return driver ? dlsym(driver, name) : nullptr;
+}
+
 bool library_is_loaded() { return g_loaded.load(std::memory_order_acquire); }
 
 }  // namespace infinirt::nvidia

@@ -36,6 +36,9 @@ struct Library {
 // Loads on the first call (thread-safe); later calls are cheap.
 const Library& library();
 
+// A function of the driver that the process has loaded, by its exported name; null: there is none.
+void* driver_function(const char* name);
+
 // Whether library() has been called: the driver may have been touched.
 bool library_is_loaded();
 

@@ -1,7 +1,5 @@
 #include "backends/nvidia/retired_handles.h"
 
-#include <dlfcn.h>
-
 #include <array>
 #include <cstdint>
 #include <map>
@@ -18,21 +16,12 @@ namespace {
 
 // Names the thread's context for good, as its address does not; 0 where the driver cannot say.
 uint64_t current_context() {
-  struct Driver {
-    int (*get)(void**) = nullptr;
-    int (*identify)(void*, unsigned long long*) = nullptr;
-    Driver() {
-      if (void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD)) {
-        get = reinterpret_cast<decltype(get)>(dlsym(library, "cuCtxGetCurrent"));
-        identify = reinterpret_cast<decltype(identify)>(dlsym(library, "cuCtxGetId"));
-      }
-    }
-  };
-  static const Driver driver;
+  static const auto get = reinterpret_cast<int (*)(void**)>(driver_function("cuCtxGetCurrent"));
+  static const auto identify = reinterpret_cast<int (*)(void*, unsigned long long*)>(driver_function("cuCtxGetId"));
   void* context = nullptr;
   unsigned long long id = 0;
-  if (!driver.get || !driver.identify || driver.get(&context) != 0 || !context) return 0;
-  return driver.identify(context, &id) == 0 ? id : 0;
+  if (!get || !identify || get(&context) != 0 || !context) return 0;
+  return identify(context, &id) == 0 ? id : 0;
 }
 
 // By context: what another library ended together with its context must not be destroyed again, and the current one is alive.
