@@ -58,6 +58,41 @@ def test_destroyed_handles_are_errors() -> None:
 
 
 @pytest.mark.peer("cuda-bindings")
+def test_pools_destroyed_with_live_memory_endanger_no_others() -> None:
+    """NVIDIA's driver crashes here when it is left to end such pools by itself; what is wrong then ends the process."""
+    code = (
+        PRELUDE
+        + """
+import ctypes, threading
+rt.infinirtXSetDeviceType("nvidia")
+def new_pool():
+    properties = rt.infinirtMemPoolProps()
+    properties.allocType = rt.infinirtMemAllocationType.infinirtMemAllocationTypePinned
+    properties.location.type = rt.infinirtMemLocationType.infinirtMemLocationTypeDevice
+    return ok(rt.infinirtMemPoolCreate(properties))
+streams, standard = [], ok(rt.infinirtDeviceGetDefaultMemPool(0))
+for _ in range(40):
+    stream, pool, go = ok(rt.infinirtStreamCreateWithFlags(1)), new_pool(), threading.Event()
+    streams.append(stream)
+    ok(rt.infinirtDeviceSetMemPool(0, pool))
+    hold = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: go.wait(60))
+    ok(rt.infinirtLaunchHostFunc(stream, ctypes.cast(hold, ctypes.c_void_p).value, 0))
+    pointer = ok(rt.infinirtMallocFromPoolAsync(4096, pool, stream))
+    ok(rt.infinirtMemPoolDestroy(pool))
+    assert int(rt.infinirtMemPoolDestroy(pool)[0]) == 1
+    assert int(rt.infinirtMallocFromPoolAsync(4096, pool, stream)[0]) == 1
+    assert int(ok(rt.infinirtDeviceGetMemPool(0))) == int(standard)
+    ok(rt.infinirtMemsetAsync(pointer, 7, 4096, stream))
+    ok(rt.infinirtFreeAsync(pointer, stream))
+    go.set()
+    ok(rt.infinirtDeviceSynchronize())
+    ok(rt.infinirtMemPoolDestroy(new_pool()))
+print("lived")
+"""
+    )
+    assert "lived" in run_python(code)
+
+
 def test_streams_of_others_may_have_the_addresses_of_destroyed_ones() -> None:
     """The driver gives an address to whoever creates the next stream; none of those may be taken for a destroyed one of ours."""
     from cuda.bindings import runtime as cuda

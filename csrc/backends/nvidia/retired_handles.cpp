@@ -1,10 +1,12 @@
 #include "backends/nvidia/retired_handles.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "backends/nvidia/around_calls.h"
 #include "backends/nvidia/real_library.h"
@@ -79,6 +81,66 @@ void destroy_quietly(infinirtError_t error) {
   if (error != infinirtSuccess && real_get_last_error) real_get_last_error();
 }
 
+// ---- Pools
+
+struct RetiredPools {
+  Mutex mutex;
+  std::vector<infinirtMemPool_t> pools;
+};
+
+RetiredPools& retired_pools() {
+  static auto* instance = new RetiredPools;
+  return *instance;
+}
+
+// Whether the pool holds nothing any more, neither in use nor waiting for a free to be executed.
+bool is_empty(infinirtMemPool_t pool) {
+  uint64_t used = 0, reserved = 0;
+  auto get = [&](enum infinirtMemPoolAttr attribute, uint64_t* value) {
+    return real.MemPoolGetAttribute(pool, attribute, value) == infinirtSuccess;
+  };
+  if (!get(infinirtMemPoolAttrUsedMemCurrent, &used) || used) return false;
+  if (!get(infinirtMemPoolAttrReservedMemCurrent, &reserved)) return false;
+  if (!reserved) return true;
+  return real.MemPoolTrimTo(pool, 0) == infinirtSuccess && get(infinirtMemPoolAttrReservedMemCurrent, &reserved) &&
+         !reserved;
+}
+
+// What destroying a pool means for everybody else: no device takes memory from it, and what it has goes back when it can.
+void withdraw(infinirtMemPool_t pool) {
+  uint64_t keep_nothing = 0;
+  destroy_quietly(real.MemPoolSetAttribute(pool, infinirtMemPoolAttrReleaseThreshold, &keep_nothing));
+  for (int device = 0; device < library().devices; ++device) {
+    infinirtMemPool_t current = nullptr, standard = nullptr;
+    if (real.DeviceGetMemPool(&current, device) == infinirtSuccess && current == pool &&
+        real.DeviceGetDefaultMemPool(&standard, device) == infinirtSuccess) {
+      destroy_quietly(real.DeviceSetMemPool(device, standard));
+    }
+  }
+}
+
+void destroy_emptied_pools(RetiredPools& retired) {
+  std::erase_if(retired.pools, [](infinirtMemPool_t pool) {
+    if (!is_empty(pool)) return false;
+    note_alive(pool);  // from here on the address may be anybody's
+    destroy_quietly(real.MemPoolDestroy(pool));
+    return true;
+  });
+}
+
+// Whether the pool can be ended later: what the real library has to say about all others is its own to say.
+bool can_wait(infinirtMemPool_t pool) {
+  if (!pool || !real.MemPoolGetAttribute || !real.DeviceGetMemPool || !real.DeviceGetDefaultMemPool) return false;
+  for (int device = 0; device < library().devices; ++device) {
+    infinirtMemPool_t standard = nullptr;
+    if (real.DeviceGetDefaultMemPool(&standard, device) == infinirtSuccess && standard == pool) return false;
+  }
+  uint64_t used = 0;
+  const bool is_pool = real.MemPoolGetAttribute(pool, infinirtMemPoolAttrUsedMemCurrent, &used) == infinirtSuccess;
+  if (!is_pool && real_get_last_error) real_get_last_error();
+  return is_pool;
+}
+
 }  // namespace
 
 infinirtError_t StreamDestroy(infinirtStream_t stream) {
@@ -110,7 +172,32 @@ infinirtError_t EventDestroy(infinirtEvent_t event) {
   return infinirtSuccess;
 }
 
+infinirtError_t MemPoolDestroy(infinirtMemPool_t memPool) {
+  if (is_dead(memPool)) [[unlikely]]
+    return refuse_dead(memPool, "memPool");
+  RetiredPools& retired = retired_pools();
+  std::lock_guard guard(retired.mutex);
+  destroy_emptied_pools(retired);
+  if (std::find(retired.pools.begin(), retired.pools.end(), memPool) != retired.pools.end()) [[unlikely]]
+    return refuse_dead(memPool, "memPool");
+  if (can_wait(memPool) && !is_empty(memPool)) {
+    withdraw(memPool);
+    mark_dead(memPool);
+    retired.pools.push_back(memPool);
+    return infinirtSuccess;
+  }
+  const infinirtError_t error = real.MemPoolDestroy(memPool);
+  if (error == infinirtSuccess) return error;
+  return failed(FunctionId::MemPoolDestroy, error, nullptr, "memPool %p", shown(memPool));
+}
+
 void forget_retired_handles() {
+  {
+    RetiredPools& retired = retired_pools();
+    std::lock_guard guard(retired.mutex);
+    for (infinirtMemPool_t pool : retired.pools) note_alive(pool);
+    retired.pools.clear();
+  }
   retired_streams().forget();
   retired_events().forget();
 }

@@ -291,7 +291,10 @@ def pattern(size: int, seed: int = 1) -> bytes:
 
 
 def upload(pointer: int, data: bytes) -> None:
+    """Complete on return: a copy from pageable memory may return while its data is still on its way to the device, and a
+    non-blocking stream does not wait for it."""
     ok(rt.Memcpy(pointer, data, len(data), H2D))
+    ok(rt.StreamSynchronize(0))
 
 
 def download(pointer: int, size: int) -> bytes:

@@ -11,13 +11,13 @@ from ..model import Function, Param
 from .table import TABLE_FUNCTIONS
 from .text import GENERATED, call_layout
 
-# Handles that the real library does not check: a destroyed one crashes it.
-TRACKED = ("infinirtStream_t", "infinirtEvent_t", "infinirtLibrary_t")
+# Handles that the real library does not check (a destroyed one crashes it), and pools, which may live on after their end.
+TRACKED = ("infinirtStream_t", "infinirtEvent_t", "infinirtLibrary_t", "infinirtMemPool_t")
 
 # Those that it does check; only handles of other device types are kept from it.
-CHECKED = ("infinirtMemPool_t", "infinirtGraph_t", "infinirtGraphExec_t", "infinirtUserObject_t")
+CHECKED = ("infinirtGraph_t", "infinirtGraphExec_t", "infinirtUserObject_t")
 
-# Functions after which a handle is gone, by the parameter that holds it. For streams and events see retired_handles.h.
+# Functions after which a handle is gone, by the parameter that holds it. For streams, events and pools see retired_handles.h.
 DESTROYERS = {"LibraryUnload": "library"}
 
 # Where the real library writes through a pointer without looking.
@@ -63,6 +63,7 @@ BY_HAND = frozenset(
         "StreamAddCallback",
         "StreamDestroy",
         "EventDestroy",
+        "MemPoolDestroy",
     }
 )
 
