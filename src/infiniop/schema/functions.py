@@ -42,6 +42,7 @@ OPERATORS: tuple[Operator, ...] = (
         lambda np, x: np.vectorize(math.erfc, otypes=[float])(x),
         "One minus the error function.",
         dtypes=FLOATS,
+        ulps=8,
     ),
     unary("Floor", "floor(x)", lambda np, x: np.floor(x), "Rounded down.", dtypes=FLOATS, ulps=0),
     unary(
