@@ -1,6 +1,8 @@
 #include "op/device.h"
 
 #include <cstring>
+#include <new>
+#include <utility>
 
 #include "infiniop/handle.h"
 #include "op/runtime.h"
@@ -41,7 +43,7 @@ std::string list_of_devices() {
 
 using namespace infiniop;
 
-infiniStatus_t infiniopCreateHandle(infiniopHandle_t* handle_ptr) {
+infiniStatus_t infiniopCreateHandle(infiniopHandle_t* handle_ptr) try {
   if (!handle_ptr) return fail(__func__, INFINI_STATUS_NULL_POINTER, "handle_ptr is null; the handle goes there");
   const char* type = nullptr;
   int id = 0;
@@ -62,6 +64,8 @@ infiniStatus_t infiniopCreateHandle(infiniopHandle_t* handle_ptr) {
   if (!pointer) return fail(__func__, INFINI_STATUS_INTERNAL_ERROR, "no room for another handle");
   *handle_ptr = static_cast<infiniopHandle_t>(pointer);
   return INFINI_STATUS_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return fail("infiniopCreateHandle", INFINI_STATUS_INTERNAL_ERROR, "out of host memory");
 }
 
 infiniStatus_t infiniopDestroyHandle(infiniopHandle_t handle) {

@@ -2,7 +2,6 @@
 
 #include <cstdarg>
 #include <cstdio>
-#include <string>
 
 namespace infiniop {
 
@@ -69,8 +68,9 @@ infiniStatus_t fail(const char* function, infiniStatus_t status, const char* for
 }
 
 infiniStatus_t fail_as_runtime(const char* function, infinirtError_t error) {
-  const std::string text = std::string(function) + ": " + infinirtXGetLastErrorMessage();
-  infinirtXSetLastError(error, text.c_str());
+  char text[2048];
+  std::snprintf(text, sizeof text, "%s: %s", function, infinirtXGetLastErrorMessage());
+  infinirtXSetLastError(error, text);
   return status_of(error);
 }
 

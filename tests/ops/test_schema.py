@@ -59,6 +59,29 @@ def test_headers_compile_alone(language: str, tmp_path: Path) -> None:
     )
 
 
+def test_a_c_program(tmp_path: Path) -> None:
+    compiler, library_dir = program("cc", "gcc"), directory("--lib-dir")
+    assert compiler is not None
+    built = tmp_path / "operators"
+    output_of(
+        compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", Path(__file__).parent / "operators.c",
+        f"-I{directory('--include-dir')}", f"-L{library_dir}", f"-Wl,-rpath,{library_dir}", "-linfiniop", "-linfinirt",
+        "-o", built,
+    )  # fmt: skip
+    assert output_of(built, INFINIRT_DEVICE="cpu") == "operators ok\n"
+
+
+@pytest.mark.parametrize(("level", "said"), [("v3", ""), ("v9", "INFINIOP_CPU_LEVEL is 'v9'")])
+def test_a_misspelt_level_is_reported(level: str, said: str, tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from op_support import *\n"
+        "x = np.zeros(3, dtype=np.float32); run(BY_NAME['Relu'], {'y': x, 'x': x}, dict.fromkeys('yx', 'F32'))"
+    )
+    out = output_of(sys.executable, "-c", code, Path(__file__).parent, INFINIOP_CPU_LEVEL=level)
+    assert said in out
+    assert bool(said) == bool(out)
+
+
 @pytest.mark.peer("nm")
 def test_the_library_exports_its_functions_and_imports_no_aligned_name() -> None:
     path = directory("--lib-dir") / "libinfiniop.so.1"

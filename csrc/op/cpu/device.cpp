@@ -2,6 +2,7 @@
 #include "op/device.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -20,9 +21,17 @@ const Tiles& best_tiles() {
 #ifdef INFINIOP_X86_LEVELS
   // For tests, which compare the levels; a level that the machine lacks is not taken.
   const char* wanted = std::getenv("INFINIOP_CPU_LEVEL");
-  const auto asked = [&](const char* level) { return !wanted || std::strcmp(wanted, level) == 0; };
+  const auto is = [&](const char* level) { return std::strcmp(wanted, level) == 0; };
+  if (wanted && !is("plain") && !is("v3") && !is("v4")) {
+    std::fprintf(stderr, "infiniop: INFINIOP_CPU_LEVEL is '%s'; plain, v3 or v4 was expected, so it is ignored\n",
+                 wanted);
+    wanted = nullptr;
+  }
+  const auto asked = [&](const char* level) { return !wanted || is(level); };
   __builtin_cpu_init();
-  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+                  __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c") && __builtin_cpu_supports("lzcnt") &&
+                  __builtin_cpu_supports("movbe");
   const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                   __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
                   __builtin_cpu_supports("avx512vl");
