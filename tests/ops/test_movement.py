@@ -163,7 +163,7 @@ def views(draw: st.DrawFn, shape: tuple[int, ...], repeated: bool) -> Array:
 
 
 @given(data=st.data(), shape=st.lists(st.integers(0, 6), max_size=6).map(tuple))
-@settings(max_examples=150)
+@settings(max_examples=80)
 def test_any_strides(data: st.DataObject, shape: tuple[int, ...]) -> None:
     a, b = data.draw(views(shape, True)), data.draw(views(shape, True))
     out = data.draw(views(shape, False))

@@ -71,15 +71,13 @@ def test_a_c_program(tmp_path: Path) -> None:
     assert output_of(built, INFINIRT_DEVICE="cpu") == "operators ok\n"
 
 
-@pytest.mark.parametrize(("level", "said"), [("v3", ""), ("v9", "INFINIOP_CPU_LEVEL is 'v9'")])
-def test_a_misspelt_level_is_reported(level: str, said: str, tmp_path: Path) -> None:
+def test_a_misspelt_level_is_reported() -> None:
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); from op_support import *\n"
         "x = np.zeros(3, dtype=np.float32); run(BY_NAME['Relu'], {'y': x, 'x': x}, dict.fromkeys('yx', 'F32'))"
     )
-    out = output_of(sys.executable, "-c", code, Path(__file__).parent, INFINIOP_CPU_LEVEL=level)
-    assert said in out
-    assert bool(said) == bool(out)
+    out = output_of(sys.executable, "-c", code, Path(__file__).parent, INFINIOP_CPU_LEVEL="v9")
+    assert "INFINIOP_CPU_LEVEL is 'v9'; plain, v3 or v4 was expected" in out
 
 
 @pytest.mark.peer("nm")
