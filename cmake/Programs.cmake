@@ -11,6 +11,8 @@ if(INFINIRT_BUILD_TESTS)
     if(name STREQUAL "torch_allocator_test")
       target_link_libraries(${name} PRIVATE infinirt infinirt_torch infinirt_flags)
       target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/csrc)
+    elseif(name MATCHES "^operator_") # the operators stand on the library, too
+      target_link_libraries(${name} PRIVATE infiniop infinirt infinirt_flags)
     else()
       target_link_libraries(${name} PRIVATE infinirt_objects)
     endif()

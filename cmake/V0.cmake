@@ -37,3 +37,4 @@ add_custom_command(TARGET infinirt_v0 POST_BUILD
 install(TARGETS infinirt_v0 LIBRARY DESTINATION ${INFINIRT_V0_DIR}/lib COMPONENT library NAMELINK_SKIP)
 install(PROGRAMS ${v0_build_dir}/libinfinirt.so DESTINATION ${INFINIRT_V0_DIR}/lib COMPONENT library)
 install(DIRECTORY include/v0/ DESTINATION ${INFINIRT_V0_DIR}/include COMPONENT development)
+install(FILES include/infinicore.h DESTINATION ${INFINIRT_V0_DIR}/include COMPONENT development)

@@ -47,6 +47,11 @@ INFINIRT_API infinirtError_t infinirtXGetDeviceTypeName(const char** name, int* 
  * last error is infinirtSuccess. Valid until the thread's next failing call. Does not reset the error. */
 INFINIRT_API const char* infinirtXGetLastErrorMessage(void);
 
+/* For libraries on top of this one, so that their failures are found where this runtime's are: makes `error` the calling thread's
+ * last error with `message`, which is copied (null: the error's standard text), and returns `error`. infinirtSuccess and
+ * infinirtErrorNotReady are no errors and change nothing. May be called in a host function. */
+INFINIRT_API infinirtError_t infinirtXSetLastError(infinirtError_t error, const char* message);
+
 /* ---- Capabilities ------------------------------------------------------------------------------------------------- */
 
 typedef enum infinirtXSupport {

@@ -2,6 +2,7 @@
 
 #include <cstdarg>
 #include <cstdio>
+#include <string>
 #include <utility>
 
 #include "core/log.h"
@@ -47,6 +48,18 @@ infinirtError_t finish_error(ThreadState& ts, FunctionId function, infinirtError
 
 infinirtError_t finish_error(const char* function, infinirtError_t error) {
   return error == infinirtSuccess ? error : finish(thread_state(), function, error);
+}
+
+infinirtError_t set_last_error(infinirtError_t error, const char* message) {
+  if (error == infinirtSuccess || error == infinirtErrorNotReady) return error;
+  ThreadState& ts = thread_state();
+  ts.last_error = error;
+  std::string& kept = thread_extra(ts).last_message;
+  // `message` may be the text of the last error itself.
+  std::string fresh = message ? message : error_text(error);
+  kept.swap(fresh);
+  if (log_enabled(LogLevel::Error)) log_line(error_name(error), kept.c_str());
+  return error;
 }
 
 infinirtError_t refuse_barred() {

@@ -17,6 +17,9 @@ namespace infinirt {
 // The same for functions of infinirt_ext.h, which are not in the generated list.
 infinirtError_t finish_error(const char* function, infinirtError_t error);
 
+// Makes an error of another library the thread's last one; null stands for the error's standard text. Returns `error`.
+infinirtError_t set_last_error(infinirtError_t error, const char* message);
+
 // NotPermitted, with a message, while a host function runs on this thread.
 [[gnu::cold]] infinirtError_t refuse_barred();
 inline infinirtError_t barred() { return thread_state().call_barrier ? refuse_barred() : infinirtSuccess; }

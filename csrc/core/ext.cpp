@@ -265,6 +265,10 @@ infinirtError_t infinirtXGetDeviceTypeName(const char** name, int* isAccelerator
 
 const char* infinirtXGetLastErrorMessage(void) { return last_error_message(thread_state()); }
 
+infinirtError_t infinirtXSetLastError(infinirtError_t error, const char* message) {
+  return set_last_error(error, message);
+}
+
 infinirtError_t infinirtXGetSupport(enum infinirtXSupport* support, const char* type, const char* function) {
   return finish_error(__func__, get_support(support, type, function));
 }

@@ -41,6 +41,20 @@ TEST(the_last_error_is_the_threads_own) {
   CHECK_EQ(infinirtGetLastError(), infinirtSuccess);
 }
 
+TEST(a_library_on_top_leaves_its_errors_where_ours_are) {
+  CHECK_EQ(infinirtXSetLastError(infinirtErrorInvalidValue, "opAdd: b is null"), infinirtErrorInvalidValue);
+  CHECK(std::strcmp(infinirtXGetLastErrorMessage(), "opAdd: b is null") == 0);
+  CHECK_EQ(infinirtXSetLastError(infinirtSuccess, "nothing happened"), infinirtSuccess);
+  CHECK_EQ(infinirtXSetLastError(infinirtErrorNotReady, "nothing happened"), infinirtErrorNotReady);
+  CHECK_EQ(infinirtPeekAtLastError(), infinirtErrorInvalidValue);
+  // The text of the last error may be given back, with another code.
+  infinirtXSetLastError(infinirtErrorNotSupported, infinirtXGetLastErrorMessage());
+  CHECK(std::strcmp(infinirtXGetLastErrorMessage(), "opAdd: b is null") == 0);
+  infinirtXSetLastError(infinirtErrorInvalidDevice, nullptr);
+  CHECK(std::strcmp(infinirtXGetLastErrorMessage(), infinirtGetErrorString(infinirtErrorInvalidDevice)) == 0);
+  CHECK_EQ(infinirtGetLastError(), infinirtErrorInvalidDevice);
+}
+
 TEST(different_failures_have_different_codes_names_and_texts) {
   infinirtStream_t dead = make_stream();
   OK(infinirtStreamDestroy(dead));

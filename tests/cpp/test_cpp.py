@@ -58,6 +58,8 @@ SEMANTICS = (
 OWN_ENGINE = ("stream_destroy_test", "device_test", "kernel_test", "library_test")
 QUICK_ON_VENDORS = (("stream_test", "amd"), ("copy_test", "amd"), ("event_test", "amd"))
 NEED_KERNELS = ("kernel_test", "library_test")
+# These are about the CPU device, in all its kinds of memory.
+OPERATORS = ("operator_test",)
 SETTINGS = {
     "minimal": {"INFINIRT_CPU_MIN": "1", "INFINIRT_DEVICE": "cpu-min"},
     "isolated": {"INFINIRT_CPU_MEMORY": "isolated"},
@@ -112,6 +114,14 @@ def fixed_addresses() -> list[str]:
 @pytest.mark.timeout(1800)
 def test_program(name: str, cpp_variant: str, pytestconfig: pytest.Config) -> None:
     run(name, cpp_variant, pytestconfig, {})
+
+
+@pytest.mark.parametrize("setting", [setting for setting in SETTINGS if setting != "minimal"])
+@pytest.mark.parametrize("name", OPERATORS)
+@pytest.mark.full
+@pytest.mark.timeout(1800)
+def test_operators_in_other_settings(name: str, setting: str, pytestconfig: pytest.Config) -> None:
+    run(name, "release", pytestconfig, SETTINGS[setting])
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,8 @@
-/* infinicore.h: what every library of the earlier generation (v0) shares: status codes, device types, element types.
- *
- * Values are binary interface. The runtime's newest generation is declared by another infinirt.h; one translation unit
- * can include only one of the two.
+/* infinicore.h: what the operator library and the libraries of the earlier generation (v0) share: status codes, device types,
+ * element types. Values are binary interface.
  */
-#ifndef INFINI_V0_INFINICORE_H
-#define INFINI_V0_INFINICORE_H
+#ifndef INFINICORE_H
+#define INFINICORE_H
 
 #if defined(__GNUC__)
 #define __export __attribute__((visibility("default")))
@@ -28,7 +26,7 @@ typedef enum {
   INFINI_STATUS_BAD_PARAM = 3, /* a value, a handle or the order of calls is wrong */
   INFINI_STATUS_NULL_POINTER = 4,
   INFINI_STATUS_DEVICE_TYPE_NOT_SUPPORTED = 5, /* this runtime has no such device type */
-  INFINI_STATUS_DEVICE_NOT_FOUND = 6,          /* the type is known, the device is not there */
+  INFINI_STATUS_DEVICE_NOT_FOUND = 6, /* the type is known, the device is not there */
   INFINI_STATUS_DEVICE_NOT_INITIALIZED = 7,
   INFINI_STATUS_DEVICE_ARCHITECTURE_NOT_SUPPORTED = 8,
 
@@ -65,15 +63,15 @@ typedef enum {
   INFINI_DTYPE_U16 = 8,
   INFINI_DTYPE_U32 = 9,
   INFINI_DTYPE_U64 = 10,
-  INFINI_DTYPE_F8 = 11,
+  INFINI_DTYPE_F8 = 11, /* e4m3fn: 4 bits of exponent, 3 of fraction, no infinities */
   INFINI_DTYPE_F16 = 12,
   INFINI_DTYPE_F32 = 13,
   INFINI_DTYPE_F64 = 14,
-  INFINI_DTYPE_C16 = 15,
+  INFINI_DTYPE_C16 = 15, /* complex: two numbers of half the size, real part first */
   INFINI_DTYPE_C32 = 16,
   INFINI_DTYPE_C64 = 17,
   INFINI_DTYPE_C128 = 18,
   INFINI_DTYPE_BF16 = 19
 } infiniDtype_t;
 
-#endif /* INFINI_V0_INFINICORE_H */
+#endif /* INFINICORE_H */

@@ -1,0 +1,74 @@
+# The operator library, libinfiniop.so.1, over the runtime's public functions alone. Its headers, its C functions and its innermost
+# loops are generated from src/infiniop/schema when the build is configured: which files there are depends on the operators.
+set(INFINIOP_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated_op)
+file(GLOB_RECURSE schema_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/infiniop/schema/*.py)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${schema_files})
+execute_process(
+  COMMAND ${Python_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/src/infiniop/schema/generate.py --out ${INFINIOP_GENERATED_DIR}
+  RESULT_VARIABLE schema_status)
+if(NOT schema_status EQUAL 0)
+  message(FATAL_ERROR "The operators' schema could not be read; the message above says why")
+endif()
+set(op_version_script ${INFINIOP_GENERATED_DIR}/build/infiniop.map)
+
+file(GLOB op_sources CONFIGURE_DEPENDS csrc/op/*.cpp csrc/op/*/*.cpp)
+list(REMOVE_ITEM op_sources ${PROJECT_SOURCE_DIR}/csrc/op/cpu/tiles.cpp)
+set(op_includes ${INFINIOP_GENERATED_DIR}/include ${INFINIOP_GENERATED_DIR}/build ${PROJECT_SOURCE_DIR}/include
+                ${PROJECT_SOURCE_DIR}/csrc)
+
+# The innermost loops, once for each instruction set. Results do not depend on which one is taken: products and sums are not
+# contracted. Integers wrap around. Errno and traps are nobody's concern here, and would keep loops from becoming vectors.
+set(op_loop_flags -O3 -fwrapv -ffp-contract=off -fno-math-errno -fno-trapping-math)
+function(infiniop_add_tiles name)
+  add_library(infiniop_tiles_${name} OBJECT csrc/op/cpu/tiles.cpp)
+  target_link_libraries(infiniop_tiles_${name} PRIVATE infinirt_flags)
+  target_include_directories(infiniop_tiles_${name} PRIVATE ${op_includes})
+  target_compile_definitions(infiniop_tiles_${name} PRIVATE INFINIOP_TILES=tiles_${name})
+  target_compile_options(infiniop_tiles_${name} PRIVATE ${op_loop_flags} ${ARGN})
+  set_target_properties(infiniop_tiles_${name} PROPERTIES
+    POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  set(op_tile_objects ${op_tile_objects} $<TARGET_OBJECTS:infiniop_tiles_${name}> PARENT_SCOPE)
+endfunction()
+
+set(op_tile_objects)
+infiniop_add_tiles(plain)
+# A sanitizer build looks for mistakes, not for speed, and one level has them all.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND NOT INFINIRT_SANITIZE)
+  set(op_x86_levels ON)
+  infiniop_add_tiles(v3 -march=x86-64-v3)
+  infiniop_add_tiles(v4 -march=x86-64-v4)
+endif()
+
+add_library(infiniop SHARED ${op_sources} ${INFINIOP_GENERATED_DIR}/build/infiniop/generated/operators.cpp
+                            ${op_tile_objects})
+add_library(InfiniRT::infiniop ALIAS infiniop)
+target_link_libraries(infiniop PRIVATE infinirt infinirt_flags)
+target_include_directories(infiniop PRIVATE ${op_includes} PUBLIC
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${INFINIOP_GENERATED_DIR}/include>
+  $<INSTALL_INTERFACE:${INFINIRT_INCLUDE_DIR}>)
+if(op_x86_levels)
+  target_compile_definitions(infiniop PRIVATE INFINIOP_X86_LEVELS)
+endif()
+# nodelete: kernels of this library may be running, or stand in graphs.
+target_link_options(infiniop PRIVATE
+  LINKER:--version-script=${op_version_script} LINKER:-Bsymbolic LINKER:-z,nodelete)
+if(NOT INFINIRT_SANITIZE)
+  target_link_options(infiniop PRIVATE LINKER:-z,defs)
+endif()
+set_target_properties(infiniop PROPERTIES
+  VERSION 1
+  SOVERSION 1
+  CXX_VISIBILITY_PRESET hidden
+  VISIBILITY_INLINES_HIDDEN ON
+  LINK_DEPENDS ${op_version_script}
+  LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib
+  BUILD_WITH_INSTALL_RPATH ON
+  INSTALL_RPATH "$ORIGIN")
+
+install(TARGETS infiniop EXPORT InfiniRTTargets
+        LIBRARY DESTINATION ${INFINIRT_LIBRARY_DIR} COMPONENT library NAMELINK_SKIP)
+install(DIRECTORY ${INFINIOP_GENERATED_DIR}/include/ DESTINATION ${INFINIRT_INCLUDE_DIR} COMPONENT development)
+# As for the runtime: the name that -linfiniop looks for is a linker script.
+file(WRITE ${PROJECT_BINARY_DIR}/linkname/libinfiniop.so "INPUT ( libinfiniop.so.1 )\n")
+install(FILES ${PROJECT_BINARY_DIR}/linkname/libinfiniop.so
+        DESTINATION ${INFINIRT_LIBRARY_DIR} COMPONENT development)

@@ -1,0 +1,169 @@
+// Operators on the CPU device.
+#include "op/device.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "infiniop/generated/maps.h"
+#include "op/cpu/kernel.h"
+#include "op/runtime.h"
+#include "op/tensor.h"
+
+namespace infiniop {
+
+namespace cpu {
+
+namespace {
+
+const Tiles& best_tiles() {
+#ifdef INFINIOP_X86_LEVELS
+  // For tests, which compare the levels; a level that the machine lacks is not taken.
+  const char* wanted = std::getenv("INFINIOP_CPU_LEVEL");
+  const auto is = [&](const char* level) { return std::strcmp(wanted, level) == 0; };
+  if (wanted && !is("plain") && !is("v3") && !is("v4")) {
+    std::fprintf(stderr, "infiniop: INFINIOP_CPU_LEVEL is '%s'; plain, v3 or v4 was expected, so it is ignored\n",
+                 wanted);
+    wanted = nullptr;
+  }
+  const auto asked = [&](const char* level) { return !wanted || is(level); };
+  __builtin_cpu_init();
+  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+                  __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c") && __builtin_cpu_supports("lzcnt") &&
+                  __builtin_cpu_supports("movbe");
+  const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                  __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+                  __builtin_cpu_supports("avx512vl");
+  if (v4 && asked("v4")) return tiles_v4;
+  if (v3 && asked("v3")) return tiles_v3;
+#endif
+  return tiles_plain;
+}
+
+const Tiles& tiles() {
+  static const Tiles& best = best_tiles();
+  return best;
+}
+
+Computed computed_as(infiniDtype_t dtype) {
+  switch (dtype) {
+    case INFINI_DTYPE_F64:
+      return F64;
+    case INFINI_DTYPE_I8:
+      return I8;
+    case INFINI_DTYPE_I16:
+      return I16;
+    case INFINI_DTYPE_I32:
+      return I32;
+    case INFINI_DTYPE_I64:
+      return I64;
+    case INFINI_DTYPE_BYTE:
+    case INFINI_DTYPE_BOOL:
+    case INFINI_DTYPE_U8:
+      return U8;
+    case INFINI_DTYPE_U16:
+      return U16;
+    case INFINI_DTYPE_U32:
+      return U32;
+    case INFINI_DTYPE_U64:
+      return U64;
+    default:
+      return F32;
+  }
+}
+
+constexpr int64_t kMostBlocks = int64_t{1} << 30;
+constexpr int kComputedSize[kComputed] = {4, 8, 1, 2, 4, 8, 1, 2, 4, 8};
+
+Route route_of(const Plan& plan, int operand) {
+  const infiniDtype_t dtype = plan.dtype[operand];
+  const auto size = static_cast<int32_t>(size_of(dtype));
+  Route route{size, size, nullptr};
+  const bool bytes_only = plan.info->kind != OperatorKind::Map && plan.info->kind != OperatorKind::Cast;
+  if (bytes_only) return route;
+  route.computed_size = kComputedSize[computed_as(dtype)];
+  const bool out = operand == 0;
+  const Tiles& t = tiles();
+  if (dtype == INFINI_DTYPE_F8) route.convert = out ? t.to_float8 : t.from_float8;
+  if (dtype == INFINI_DTYPE_F16) route.convert = out ? t.to_float16 : t.from_float16;
+  if (dtype == INFINI_DTYPE_BF16) route.convert = out ? t.to_bfloat16 : t.from_bfloat16;
+  return route;
+}
+
+class PreparedWork final : public Prepared {
+ public:
+  PreparedWork(const Plan& plan, infinirtXKernelFn kernel) : kernel_(kernel), work_{} {
+    work_.kind = plan.info->kind;
+    work_.nest = plan.nest;
+    // Larger only where a grid could not have as many blocks.
+    work_.block_elements = std::max<int64_t>(16 * kTile, plan.nest.total / kMostBlocks + 1);
+    for (int t = 0; t < plan.nest.operands; ++t) work_.route[t] = route_of(plan, t);
+    if (work_.kind == OperatorKind::Map) work_.map = tiles().map[plan.info->map][computed_as(plan.dtype[1])];
+    if (work_.kind == OperatorKind::Cast) {
+      const int to = plan.dtype[0] == INFINI_DTYPE_BOOL ? kComputed : computed_as(plan.dtype[0]);
+      work_.cast = casts[to][computed_as(plan.dtype[1])];
+    }
+  }
+
+  infinirtError_t launch(const Plan& plan, void* const* operands, infinirtStream_t stream) const override {
+    Work work = work_;
+    std::memcpy(work.attributes, plan.attributes, sizeof work.attributes);
+    std::memcpy(work.element, plan.element, sizeof work.element);
+    void* addresses[kMaxOperands] = {};
+    void* args[1 + kMaxOperands] = {&work};
+    for (int t = 0; t < kMaxOperands; ++t) {
+      if (t < work.nest.operands) addresses[t] = operands[t];
+      args[1 + t] = &addresses[t];
+    }
+    const auto blocks = static_cast<unsigned>((work.nest.total + work.block_elements - 1) / work.block_elements);
+    return api().LaunchKernel(reinterpret_cast<const void*>(kernel_), {blocks, 1, 1}, {1, 1, 1}, args, 0, stream);
+  }
+
+ private:
+  infinirtXKernelFn kernel_;
+  Work work_;
+};
+
+class CpuDevice final : public Device {
+ public:
+  const char* type() const override { return "cpu"; }
+  infiniDevice_t number() const override { return INFINI_DEVICE_CPU; }
+
+  std::unique_ptr<Prepared> prepare(const Plan& plan, infinirtError_t* error) const override {
+    // A kernel of its own for each operator, so that graphs and traces show its name.
+    const infinirtXKernelFn kernel = kernel_of(plan.info);
+    const size_t sizes[] = {sizeof(Work), sizeof(void*), sizeof(void*), sizeof(void*), sizeof(void*)};
+    static_assert(sizeof sizes / sizeof *sizes == 1 + kMaxOperands);
+    const infinirtXKernelInfo info{plan.info->name, kernel, sizes, 1 + kMaxOperands, 0};
+    if ((*error = infinirtXRegisterKernel(&info))) return nullptr;
+    return std::make_unique<PreparedWork>(plan, kernel);
+  }
+
+ private:
+  static infinirtXKernelFn kernel_of(const OperatorInfo* info);
+};
+
+template <int Operator>
+infinirtError_t kernel(const infinirtXBlock* block, void** args) {
+  return run_element_wise(block, args);
+}
+
+#define INFINIOP_OPERATOR(name) kernel<k##name##Number>,
+constexpr infinirtXKernelFn kKernels[] = {
+#include "infiniop/generated/operators.inc"
+};
+#undef INFINIOP_OPERATOR
+
+infinirtXKernelFn CpuDevice::kernel_of(const OperatorInfo* info) { return kKernels[info->number]; }
+
+}  // namespace
+
+}  // namespace cpu
+
+const Device& cpu_device() {
+  static const cpu::CpuDevice device;
+  return device;
+}
+
+}  // namespace infiniop

@@ -1,0 +1,192 @@
+// The functions that expressions of the schema may call, for the types that are computed in. Like narrow.h, free of functions of the
+// standard library that could be shared between instruction sets; calls of the C library are.
+#pragma once
+
+#include <cstdint>
+
+#include "op/narrow.h"
+
+namespace infiniop {
+namespace {  // NOLINT: one copy for each instruction set
+
+#define INFINIOP_LIBRARY_FUNCTION(name)                        \
+  inline double name(double x) { return __builtin_##name(x); } \
+  inline float name(float x) { return __builtin_##name##f(x); }
+INFINIOP_LIBRARY_FUNCTION(acos)
+INFINIOP_LIBRARY_FUNCTION(asin)
+INFINIOP_LIBRARY_FUNCTION(asinh)
+INFINIOP_LIBRARY_FUNCTION(atanh)
+INFINIOP_LIBRARY_FUNCTION(sinh)
+INFINIOP_LIBRARY_FUNCTION(tan)
+INFINIOP_LIBRARY_FUNCTION(expm1)
+INFINIOP_LIBRARY_FUNCTION(fabs)
+INFINIOP_LIBRARY_FUNCTION(floor)
+INFINIOP_LIBRARY_FUNCTION(log10)
+INFINIOP_LIBRARY_FUNCTION(log1p)
+#undef INFINIOP_LIBRARY_FUNCTION
+
+inline double exp(double x) { return __builtin_exp(x); }
+
+// In vectors where the library's is a call for each element; off by at most 2 units of the last place.
+inline float exp(float x) {
+  // exp(x) = 2^n * exp(r) with |r| <= log(2) / 2. Beyond the limits the result is 0 or infinite anyway; comparisons are such that
+  // what is not a number stays.
+  float bounded = x < -104.0f ? -104.0f : x;
+  bounded = bounded > 89.0f ? 89.0f : bounded;
+  const float n = (bounded * 1.44269504f + 0x1.8p23f) - 0x1.8p23f;  // rounds
+  // log(2) in two parts, the first of few bits: its product with n is exact.
+  const float r = (bounded - n * 0.693359375f) + n * 2.12194440e-4f;
+  // Minimax polynomial of (exp(r) - 1 - r) / r^2.
+  float p = 1.9875691500e-4f;
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  const float fraction = p * (r * r) + r + 1.0f;
+  // 2^n in two factors, since 2^-150 and 2^128 are no floats.
+  const auto exponent = static_cast<int32_t>(n == n ? n : 0.0f);
+  const int32_t half = exponent >> 1;
+  return fraction * float_of(static_cast<uint32_t>(half + 127) << 23) *
+         float_of(static_cast<uint32_t>(exponent - half + 127) << 23);
+}
+
+inline double tanh(double x) { return __builtin_tanh(x); }
+
+inline float tanh(float x) {
+  const float magnitude = fabs(x);
+  // Near 0 a polynomial of x^2, since the difference below would cancel.
+  const float square = x * x;
+  float p = -5.70498872745e-3f;
+  p = p * square + 2.06390887954e-2f;
+  p = p * square - 5.37397155531e-2f;
+  p = p * square + 1.33314422036e-1f;
+  p = p * square - 3.33332819422e-1f;
+  const float near = p * square * x + x;
+  const float far = 1.0f - 2.0f / (exp(2.0f * magnitude) + 1.0f);
+  return magnitude < 0.625f ? near : (x < 0.0f ? -far : far);
+}
+
+inline double erfc(double x) { return __builtin_erfc(x); }
+
+inline float erfc(float x) {
+  const float magnitude = fabs(x), z = magnitude > 11.0f ? 11.0f : magnitude;  // from 10.1 on it is 0
+  // erfc(z) = t * exp(-z^2 + p(t)) with t = 1 / (1 + z / 2); p is a Chebyshev fit, good to 1.2e-7 of the result everywhere.
+  const float t = 1.0f / (1.0f + 0.5f * z);
+  float p = 0.17087277f;
+  p = p * t - 0.82215223f;
+  p = p * t + 1.48851587f;
+  p = p * t - 1.13520398f;
+  p = p * t + 0.27886807f;
+  p = p * t - 0.18628806f;
+  p = p * t + 0.09678418f;
+  p = p * t + 0.37409196f;
+  p = p * t + 1.00002368f;
+  p = p * t - 1.26551223f;
+  // The square of z cut to 12 bits is exact; what is missing is small and goes with p. A rounded square would cost the tail its
+  // last bits.
+  const float cut = float_of(bits_of(z) & 0xFFFFF000u);
+  const float positive = t * exp(-cut * cut) * exp((cut - z) * (cut + z) + p);
+  return x < 0.0f ? 2.0f - positive : positive;
+}
+
+inline double erf(double x) { return __builtin_erf(x); }
+
+inline float erf(float x) {
+  const float magnitude = fabs(x), square = x * x;
+  float p = 7.853861353153693e-5f;
+  p = p * square - 8.010193625184903e-4f;
+  p = p * square + 5.188327685732524e-3f;
+  p = p * square - 2.685381193529856e-2f;
+  p = p * square + 1.128358514861418e-1f;
+  p = p * square - 3.761262582423300e-1f;
+  p = p * square + 1.128379165726710f;
+  const float far = 1.0f - erfc(magnitude);
+  return magnitude < 1.0f ? p * x : (x < 0.0f ? -far : far);
+}
+
+template <class T>
+inline T sigmoid(T x) {
+  // Of a number that is not positive, so that it cannot overflow and small results keep their bits.
+  const T e = exp(x < T(0) ? x : -x);
+  return (x < T(0) ? e : T(1)) / (T(1) + e);
+}
+
+inline double hypot(double a, double b) { return __builtin_hypot(a, b); }
+inline float hypot(float a, float b) { return __builtin_hypotf(a, b); }
+
+template <class T>
+inline T log_add_exp(T a, T b) {
+  const T larger = a > b ? a : b, difference = fabs(a - b);
+  // Equal infinities have no difference.
+  return a == b ? a + T(0.693147180559945309417) : larger + log1p(exp(-difference));
+}
+
+// Comparisons are such that what is not a number comes through.
+template <class T>
+inline T relu(T x) {
+  return x <= T(0) ? T(0) : x;
+}
+template <class T>
+inline T clip(T x, T low, T high) {
+  T y = x < low || low != low ? low : x;
+  return y > high || high != high ? high : y;
+}
+template <class T>
+inline T fmin(T a, T b) {
+  return a < b || b != b ? a : b;
+}
+
+inline double fmod(double a, double b) { return __builtin_fmod(a, b); }
+inline float fmod(float a, float b) { return __builtin_fmodf(a, b); }
+// Machines trap on x / 0 and on the one quotient that does not fit.
+template <class T>
+inline T fmod(T a, T b) {
+  // For unsigned types T(-1) is an ordinary divisor.
+  return b == T(0) || (T(-1) < T(0) && b == T(-1)) ? T(0) : static_cast<T>(a % b);
+}
+
+template <class T>
+inline T floor_divide_float(T a, T b) {
+  const T rest = fmod(a, b);
+  // From the rest, so that the quotient's own rounding cannot lift it to the next integer.
+  T quotient = (a - rest) / b;
+  if (rest != T(0) && (rest < T(0)) != (b < T(0))) quotient -= T(1);
+  const T down = floor(quotient);
+  const T nearest = quotient - down > T(0.5) ? down + T(1) : down;
+  return b == T(0) ? a / b : nearest;
+}
+inline float floor_divide(float a, float b) { return floor_divide_float(a, b); }
+inline double floor_divide(double a, double b) { return floor_divide_float(a, b); }
+template <class T>
+inline T floor_divide(T a, T b) {
+  if (b == T(0)) return T(0);
+  if (T(-1) < T(0) && b == T(-1)) return static_cast<T>(T(0) - a);
+  const T quotient = static_cast<T>(a / b);
+  return a % b != T(0) && (a < T(0)) != (b < T(0)) ? static_cast<T>(quotient - T(1)) : quotient;
+}
+
+template <class T>
+inline T shift_right(T a, T b) {
+  const bool too_far = b < T(0) || b >= static_cast<T>(8 * sizeof(T));
+  return too_far ? (a < T(0) ? T(-1) : T(0)) : static_cast<T>(a >> b);
+}
+
+// The nearest value of the type: a cut-off fraction, the ends of the range, 0 for what is not a number.
+template <class T>
+inline T number_as(double value) {
+  if constexpr (T(0.5) != T(0)) {
+    return static_cast<T>(value);
+  } else {
+    constexpr T highest = T(-1) < T(0) ? T((uint64_t{1} << (8 * sizeof(T) - 1)) - 1) : T(-1);
+    constexpr T lowest = T(-1) < T(0) ? T(-highest - 1) : T(0);
+    // Rounded up to a double the highest 64-bit numbers are out of range: not less, but equal.
+    return value != value                          ? T(0)
+           : value <= static_cast<double>(lowest)  ? lowest
+           : value >= static_cast<double>(highest) ? highest
+                                                   : static_cast<T>(value);
+  }
+}
+
+}  // namespace
+}  // namespace infiniop

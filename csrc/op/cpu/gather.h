@@ -1,0 +1,25 @@
+// Elements of a nest, between where they lie and side by side.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "op/nest.h"
+
+namespace infiniop::cpu {
+
+// Where element `index` of the nest, counted in the order of its loops, stands in each loop.
+struct Position {
+  int64_t at[kMaxLevels];
+
+  Position(const Nest& nest, int64_t index);
+  int64_t offset(const Nest& nest, int operand) const;  // in bytes
+};
+
+// `count` elements of an operand, from `position` on, to `packed`; and back. Elements have 1, 2, 4, 8 or 16 bytes.
+void gather(const Nest& nest, int operand, int element_size, Position position, int64_t count, const char* memory,
+            char* packed);
+void scatter(const Nest& nest, int operand, int element_size, Position position, int64_t count, const char* packed,
+             char* memory);
+
+}  // namespace infiniop::cpu

@@ -1,0 +1,122 @@
+#include "op/cpu/kernel.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "op/cpu/gather.h"
+
+namespace infiniop::cpu {
+
+namespace {
+
+// Rows at least this long end a tile, so that a row without jumps is worked on where it lies.
+constexpr int64_t kLongRow = 256;
+
+class Worker {
+ public:
+  Worker(const Work& work, void** operands) : work_(work), nest_(work.nest) {
+    for (int t = 0; t < nest_.operands; ++t) memory_[t] = *static_cast<char**>(operands[t]);
+    for (int t = 1; t < nest_.operands; ++t) {
+      linear_[t] = nest_.is_linear(t, work.route[t].element_size);
+      scalar_[t] = nest_.is_scalar(t);
+    }
+    linear_[0] = nest_.is_linear(0, work.route[0].element_size);
+  }
+
+  void run(int64_t begin, int64_t end) {
+    for (int t = 1; t < nest_.operands; ++t) {
+      if (scalar_[t]) fetch(t, Position(nest_, begin), begin, std::min<int64_t>(kTile, end - begin));
+    }
+    if (work_.kind == OperatorKind::Constant || work_.kind == OperatorKind::Fill) repeat_element();
+    while (begin < end) {
+      const Position position(nest_, begin);
+      int64_t count = std::min<int64_t>(kTile, end - begin);
+      if (nest_.levels > 1 && nest_.size[0] >= kLongRow) count = std::min(count, nest_.size[0] - position.at[0]);
+      compute(position, begin, count);
+      begin += count;
+    }
+  }
+
+ private:
+  // Where `count` elements lie side by side, or null.
+  char* in_place(int operand, const Position& position, int64_t begin, int64_t count) const {
+    const int size = work_.route[operand].element_size;
+    if (linear_[operand]) return memory_[operand] + begin * size;
+    if (nest_.stride[operand][0] != size || position.at[0] + count > nest_.size[0]) return nullptr;
+    return memory_[operand] + position.offset(nest_, operand);
+  }
+
+  // The input's elements side by side in the type that is computed in.
+  void fetch(int operand, const Position& position, int64_t begin, int64_t count) {
+    const Route& route = work_.route[operand];
+    char* packed = in_place(operand, position, begin, count);
+    if (!packed) {
+      packed = route.convert ? raw_ : computed_[operand];
+      gather(nest_, operand, route.element_size, position, count, memory_[operand], packed);
+    }
+    if (route.convert) {
+      route.convert(static_cast<size_t>(count), computed_[operand], packed);
+      packed = computed_[operand];
+    }
+    source_[operand] = packed;
+  }
+
+  void repeat_element() {
+    const auto size = static_cast<size_t>(work_.route[0].element_size);
+    for (size_t i = 0; i < kTile; ++i) std::memcpy(raw_ + i * size, work_.element, size);
+  }
+
+  void compute(const Position& position, int64_t begin, int64_t count) {
+    const Route& out = work_.route[0];
+    char* target = in_place(0, position, begin, count);
+    const auto put = [&](const char* packed) {
+      if (target) {
+        std::memcpy(target, packed, static_cast<size_t>(count * out.element_size));
+      } else {
+        scatter(nest_, 0, out.element_size, position, count, packed, memory_[0]);
+      }
+    };
+    if (nest_.operands == 1) return put(raw_);
+    for (int t = 1; t < nest_.operands; ++t) {
+      if (!scalar_[t]) fetch(t, position, begin, count);
+    }
+    if (work_.kind == OperatorKind::Copy) {
+      // In place only where source and target are the same memory, and then there is nothing to do.
+      if (target != source_[1]) put(static_cast<const char*>(source_[1]));
+      return;
+    }
+    char* result = target && !out.convert ? target : computed_[0];
+    if (work_.kind == OperatorKind::Cast) {
+      work_.cast(static_cast<size_t>(count), result, source_[1]);
+    } else {
+      work_.map(static_cast<size_t>(count), result, source_ + 1, work_.attributes);
+    }
+    if (out.convert) {
+      char* narrow = target ? target : raw_;
+      out.convert(static_cast<size_t>(count), narrow, result);
+      result = narrow;
+    }
+    if (!target) put(result);
+  }
+
+  const Work& work_;
+  const Nest& nest_;
+  char* memory_[kMaxOperands];
+  bool linear_[kMaxOperands];
+  bool scalar_[kMaxOperands];
+  const void* source_[kMaxOperands];
+  alignas(64) char raw_[kTile * 16];  // elements as they are in memory
+  alignas(64) char computed_[kMaxOperands][kTile * 16];
+};
+
+}  // namespace
+
+infinirtError_t run_element_wise(const infinirtXBlock* block, void** args) {
+  const auto& work = *static_cast<const Work*>(args[0]);
+  const int64_t begin = int64_t{block->blockIdx.x} * work.block_elements;
+  Worker worker(work, args + 1);
+  worker.run(begin, std::min(begin + work.block_elements, work.nest.total));
+  return infinirtSuccess;
+}
+
+}  // namespace infiniop::cpu

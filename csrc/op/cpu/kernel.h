@@ -1,0 +1,34 @@
+// The kernel of all element-wise operators on the CPU device, and its arguments.
+#pragma once
+
+#include "infinirt_ext.h"
+#include "op/cpu/tiles.h"
+#include "op/nest.h"
+#include "op/operator.h"
+
+namespace infiniop::cpu {
+
+// How an operand gets from its memory to the type that is computed in, or back.
+struct Route {
+  int32_t element_size;
+  int32_t computed_size;
+  ConvertTile convert;  // null: the type itself is computed in
+};
+
+// The first argument, by value. The others are the operands' addresses, each an argument of its own, since the runtime may have to
+// translate them.
+struct Work {
+  OperatorKind kind;
+  MapTile map;       // of Map
+  ConvertTile cast;  // of Cast
+  int64_t block_elements;
+  Nest nest;
+  Route route[kMaxOperands];
+  double attributes[kMaxAttributes];
+  unsigned char element[16];  // of Constant and Fill
+};
+
+// Block i of the grid computes elements i * block_elements and on.
+infinirtError_t run_element_wise(const infinirtXBlock* block, void** args);
+
+}  // namespace infiniop::cpu

@@ -1,0 +1,36 @@
+// The innermost loops on the CPU, over at most kTile elements that lie side by side. They are compiled once for each
+// instruction set; device.cpp takes the best that the machine has.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "infiniop/generated/maps.h"
+
+namespace infiniop::cpu {
+
+inline constexpr int kTile = 1024;
+
+// The types that are computed in. Narrow floating-point types are computed as F32, BOOL and BYTE as U8.
+enum Computed : int8_t { F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, kComputed };
+
+// out[i] = expression(in[0][i], ...); out may be one of the inputs.
+using MapTile = void (*)(size_t count, void* out, const void* const* in, const double* attributes);
+using ConvertTile = void (*)(size_t count, void* out, const void* in);
+
+struct Tiles {
+  MapTile map[kMaps][kComputed];  // null where the operator has no such type
+  // Between a narrow type and float.
+  ConvertTile from_float8, from_float16, from_bfloat16;
+  ConvertTile to_float8, to_float16, to_bfloat16;
+};
+
+extern const Tiles tiles_plain;
+#ifdef INFINIOP_X86_LEVELS
+extern const Tiles tiles_v3, tiles_v4;  // x86-64-v3 (AVX2), x86-64-v4 (AVX-512)
+#endif
+
+// From one computed type to another; the last row is BOOL.
+extern const ConvertTile casts[kComputed + 1][kComputed];
+
+}  // namespace infiniop::cpu

@@ -1,0 +1,75 @@
+#include "op/device.h"
+
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "infiniop/handle.h"
+#include "op/runtime.h"
+
+namespace infiniop {
+
+// Each defined in the folder of its device type.
+const Device& cpu_device();
+
+namespace {
+
+const Device* const* devices(size_t* count) {
+  static const Device* const all[] = {&cpu_device()};
+  *count = sizeof all / sizeof *all;
+  return all;
+}
+
+}  // namespace
+
+const Device* find_device(const char* type) {
+  size_t count = 0;
+  const Device* const* all = devices(&count);
+  for (size_t i = 0; i < count; ++i) {
+    if (std::strcmp(all[i]->type(), type) == 0) return all[i];
+  }
+  return nullptr;
+}
+
+std::string list_of_devices() {
+  size_t count = 0;
+  const Device* const* all = devices(&count);
+  std::string text;
+  for (size_t i = 0; i < count; ++i) text += (i ? ", " : "") + std::string(all[i]->type());
+  return text;
+}
+
+}  // namespace infiniop
+
+using namespace infiniop;
+
+infiniStatus_t infiniopCreateHandle(infiniopHandle_t* handle_ptr) try {
+  if (!handle_ptr) return fail(__func__, INFINI_STATUS_NULL_POINTER, "handle_ptr is null; the handle goes there");
+  const char* type = nullptr;
+  int id = 0;
+  if (auto error = infinirtXGetDeviceType(&type)) return fail_as_runtime(__func__, error);
+  const Device* device = find_device(type);
+  if (!device) {
+    return fail(__func__, INFINI_STATUS_DEVICE_TYPE_NOT_SUPPORTED,
+                "there are no operators for device type '%s', only for: %s; choose one with infinirtXSetDeviceType or "
+                "INFINIRT_DEVICE",
+                type, list_of_devices().c_str());
+  }
+  if (auto error = api().GetDevice(&id)) return fail_as_runtime(__func__, error);
+  auto handle = std::make_unique<Handle>();
+  handle->device = device;
+  handle->device_type = type;
+  handle->device_id = id;
+  void* pointer = publish(Kind::Handle, std::move(handle));
+  if (!pointer) return fail(__func__, INFINI_STATUS_INTERNAL_ERROR, "no room for another handle");
+  *handle_ptr = static_cast<infiniopHandle_t>(pointer);
+  return INFINI_STATUS_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return fail("infiniopCreateHandle", INFINI_STATUS_INTERNAL_ERROR, "out of host memory");
+}
+
+infiniStatus_t infiniopDestroyHandle(infiniopHandle_t handle) {
+  if (withdraw(Kind::Handle, handle)) return INFINI_STATUS_SUCCESS;
+  return fail(__func__, handle ? INFINI_STATUS_BAD_PARAM : INFINI_STATUS_NULL_POINTER,
+              "handle %p is not a handle, or was destroyed", static_cast<void*>(handle));
+}

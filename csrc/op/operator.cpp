@@ -1,0 +1,263 @@
+#include "op/operator.h"
+
+#include <cstring>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "infiniop/operator_descriptor.h"
+#include "op/device.h"
+#include "op/encode.h"
+#include "op/runtime.h"
+#include "op/tensor.h"
+
+namespace infiniop {
+
+namespace {
+
+std::string list_of_dtypes(uint32_t dtypes) {
+  std::string text;
+  for (int number = 0; number <= INFINI_DTYPE_BF16; ++number) {
+    if (dtypes >> number & 1) text += (text.empty() ? "" : ", ") + std::string(name_of(infiniDtype_t(number)));
+  }
+  return text;
+}
+
+constexpr uint32_t bit(infiniDtype_t dtype) { return uint32_t{1} << static_cast<unsigned>(dtype); }
+constexpr uint32_t kTruthTypes = bit(INFINI_DTYPE_BOOL) | bit(INFINI_DTYPE_I8) | bit(INFINI_DTYPE_U8);
+
+// One operator's tensors, while its descriptor is being made.
+struct Request {
+  const char* function;
+  const OperatorInfo& info;
+  const Tensor* tensors[kMaxTensors] = {};
+
+  infiniStatus_t must_be_one_of(int tensor, uint32_t dtypes) const {
+    if (dtypes & bit(tensors[tensor]->dtype)) return INFINI_STATUS_SUCCESS;
+    return fail(function, INFINI_STATUS_BAD_TENSOR_DTYPE, "%s has type %s; possible are %s", info.tensor_names[tensor],
+                name_of(tensors[tensor]->dtype), list_of_dtypes(dtypes).c_str());
+  }
+
+  infiniStatus_t check_dtypes() const {
+    const int first = info.inputs > 0 ? 1 : 0;
+    if (auto status = must_be_one_of(first, info.dtypes)) return status;
+    for (int t = 0; t <= info.inputs; ++t) {
+      if (t == 0 && info.dtype_rule != DtypeRule::Same) continue;
+      if (tensors[t]->dtype == tensors[first]->dtype) continue;
+      return fail(function, INFINI_STATUS_BAD_TENSOR_DTYPE, "%s has type %s, %s has %s; they must be the same",
+                  info.tensor_names[t], name_of(tensors[t]->dtype), info.tensor_names[first],
+                  name_of(tensors[first]->dtype));
+    }
+    if (info.dtype_rule == DtypeRule::Truth) return must_be_one_of(0, kTruthTypes);
+    return info.dtype_rule == DtypeRule::Cast ? must_be_one_of(0, info.dtypes) : INFINI_STATUS_SUCCESS;
+  }
+
+  // Inputs are broadcast to the output's shape: aligned at the last dimension, each size is the output's or 1.
+  infiniStatus_t check_shapes() const {
+    const auto& out = tensors[0]->shape;
+    for (int t = 1; t < info.tensors; ++t) {
+      const auto& shape = tensors[t]->shape;
+      if (shape.size() > out.size()) {
+        return fail(function, INFINI_STATUS_BAD_TENSOR_SHAPE,
+                    "%s has shape %s, which is more dimensions than %s has: %s", info.tensor_names[t],
+                    show(shape).c_str(), info.tensor_names[0], show(out).c_str());
+      }
+      const size_t missing = out.size() - shape.size();
+      for (size_t d = 0; d < shape.size(); ++d) {
+        if (shape[d] == out[missing + d] || shape[d] == 1) continue;
+        return fail(
+            function, INFINI_STATUS_BAD_TENSOR_SHAPE,
+            "%s has shape %s: dimension %zu has size %zu, but in %s, of shape %s, it has %zu; the same or 1 was "
+            "expected",
+            info.tensor_names[t], show(shape).c_str(), d, shape[d], info.tensor_names[0], show(out).c_str(),
+            out[missing + d]);
+      }
+    }
+    for (size_t d = 0; d < out.size() && !tensors[0]->is_empty(); ++d) {
+      if (out[d] <= 1 || tensors[0]->strides[d] != 0) continue;
+      return fail(function, INFINI_STATUS_BAD_TENSOR_STRIDES,
+                  "%s has stride 0 in dimension %zu of size %zu: its elements would be written over one another; only "
+                  "inputs may have that",
+                  info.tensor_names[0], d, out[d]);
+    }
+    return INFINI_STATUS_SUCCESS;
+  }
+
+  infiniStatus_t make_nest(Nest* nest) const {
+    const auto& out = tensors[0]->shape;
+    const int operands = 1 + info.inputs;
+    NestBuilder builder(operands);
+    for (size_t d = 0; d < out.size(); ++d) {
+      int64_t strides[kMaxOperands] = {};
+      for (int t = 0; t < operands; ++t) {
+        const Tensor& tensor = *tensors[t];
+        const size_t missing = out.size() - tensor.shape.size();
+        if (d < missing || (tensor.shape[d - missing] == 1 && out[d] != 1)) continue;  // repeated
+        strides[t] = tensor.strides[d - missing] * static_cast<int64_t>(size_of(tensor.dtype));
+      }
+      if (builder.add(static_cast<int64_t>(out[d]), strides)) continue;
+      return fail(
+          function, INFINI_STATUS_BAD_TENSOR_STRIDES,
+          "%s has shape %s, and the strides of its tensors leave more than %d dimensions that cannot be merged; "
+          "make one of the tensors contiguous first (Rearrange)",
+          info.tensor_names[0], show(out).c_str(), kMaxLevels);
+    }
+    *nest = builder.finish();
+    if (tensors[0]->is_empty()) nest->total = 0;
+    return INFINI_STATUS_SUCCESS;
+  }
+};
+
+const Descriptor* find_descriptor(const char* function, const OperatorInfo& info, const void* pointer,
+                                  infiniStatus_t* status) {
+  const auto* descriptor = static_cast<const Descriptor*>(find(Kind::Operator, pointer));
+  if (!descriptor) {
+    *status = fail(function, pointer ? INFINI_STATUS_BAD_PARAM : INFINI_STATUS_NULL_POINTER,
+                   "desc %p is not an operator descriptor, or was destroyed", pointer);
+  } else if (descriptor->plan.info != &info) {
+    *status = fail(function, INFINI_STATUS_BAD_PARAM, "desc %p is a descriptor of %s, not of %s", pointer,
+                   descriptor->plan.info->name, info.name);
+    return nullptr;
+  }
+  return descriptor;
+}
+
+infiniStatus_t create(const char* function, const OperatorInfo& info, void* handle_pointer, void** result,
+                      const void* const* pointers, const double* attributes) {
+  if (!result) return fail(function, INFINI_STATUS_NULL_POINTER, "desc_ptr is null; the descriptor goes there");
+  const auto* handle = static_cast<const Handle*>(find(Kind::Handle, handle_pointer));
+  if (!handle) {
+    return fail(function, handle_pointer ? INFINI_STATUS_BAD_PARAM : INFINI_STATUS_NULL_POINTER,
+                "handle %p is not a handle, or was destroyed", handle_pointer);
+  }
+  Request request{function, info};
+  for (int t = 0; t < info.tensors; ++t) {
+    request.tensors[t] = static_cast<const Tensor*>(find(Kind::Tensor, pointers[t]));
+    if (request.tensors[t]) continue;
+    return fail(function, pointers[t] ? INFINI_STATUS_BAD_PARAM : INFINI_STATUS_NULL_POINTER,
+                "%s: %p is not a tensor descriptor, or was destroyed", info.tensor_names[t], pointers[t]);
+  }
+  auto descriptor = std::make_unique<Descriptor>();
+  Plan& plan = descriptor->plan;
+  plan = {};
+  plan.info = &info;
+  if (auto status = request.check_dtypes()) return status;
+  if (auto status = request.check_shapes()) return status;
+  if (auto status = request.make_nest(&plan.nest)) return status;
+  for (int t = 0; t <= info.inputs; ++t) plan.dtype[t] = request.tensors[t]->dtype;
+  if (attributes) std::memcpy(plan.attributes, attributes, sizeof plan.attributes);
+  if (info.kind == OperatorKind::Constant) encode(info.constant, plan.dtype[0], plan.element);
+
+  const char* type = nullptr;
+  int id = 0;
+  if (auto error = infinirtXGetDeviceType(&type)) return fail_as_runtime(function, error);
+  if (auto error = api().GetDevice(&id)) return fail_as_runtime(function, error);
+  if (std::strcmp(type, handle->device_type) != 0 || id != handle->device_id) {
+    return fail(
+        function, INFINI_STATUS_BAD_PARAM,
+        "the handle was made for %s:%d, but the thread's current device is %s:%d; make it current again, or make a "
+        "handle for this one",
+        handle->device_type, handle->device_id, type, id);
+  }
+  descriptor->device = handle->device;
+  descriptor->device_type = handle->device_type;
+  descriptor->device_id = handle->device_id;
+  infinirtError_t error = infinirtSuccess;
+  descriptor->prepared = handle->device->prepare(plan, &error);
+  if (!descriptor->prepared) return fail_as_runtime(function, error);
+  void* pointer = publish(Kind::Operator, std::move(descriptor));
+  if (!pointer) return fail(function, INFINI_STATUS_INTERNAL_ERROR, "no room for another descriptor");
+  *result = pointer;
+  return INFINI_STATUS_SUCCESS;
+}
+
+}  // namespace
+
+infiniStatus_t create_operator(const char* function, const OperatorInfo& info, void* handle, void** result,
+                               const void* const* tensors, const double* attributes) try {
+  return create(function, info, handle, result, tensors, attributes);
+} catch (const std::bad_alloc&) {
+  return fail(function, INFINI_STATUS_INTERNAL_ERROR, "out of host memory");
+}
+
+infiniStatus_t get_workspace_size(const char* function, const OperatorInfo& info, const void* pointer, size_t* size) {
+  infiniStatus_t status = INFINI_STATUS_SUCCESS;
+  if (!find_descriptor(function, info, pointer, &status)) return status;
+  if (!size) return fail(function, INFINI_STATUS_NULL_POINTER, "size is null; the number of bytes goes there");
+  *size = 0;  // element-wise operators need none
+  return INFINI_STATUS_SUCCESS;
+}
+
+infiniStatus_t compute(const char* function, const OperatorInfo& info, const void* pointer, void* const* addresses,
+                       void* stream_pointer, const CallValues& values) {
+  infiniStatus_t status = INFINI_STATUS_SUCCESS;
+  const Descriptor* descriptor = find_descriptor(function, info, pointer, &status);
+  if (!descriptor) return status;
+  const auto stream = static_cast<infinirtStream_t>(stream_pointer);
+  const char* type = nullptr;
+  int id = 0;
+  if (auto error = infinirtXStreamGetDevice(stream, &type, &id)) return fail_as_runtime(function, error);
+  if (id != descriptor->device_id || (type != descriptor->device_type && std::strcmp(type, descriptor->device_type))) {
+    return fail(function, INFINI_STATUS_BAD_PARAM,
+                "stream %p is of %s:%d, but the descriptor was made for %s:%d; the predefined streams are those of the "
+                "thread's current device",
+                stream_pointer, type, id, descriptor->device_type, descriptor->device_id);
+  }
+  if (info.kind == OperatorKind::Fill && !values.element) {
+    return fail(function, INFINI_STATUS_NULL_POINTER,
+                "value is null; it must point at an element in memory of the host");
+  }
+  if (descriptor->plan.nest.total == 0) return INFINI_STATUS_SUCCESS;
+  for (int t = 0; t <= info.inputs; ++t) {
+    if (addresses[t]) continue;
+    return fail(function, INFINI_STATUS_NULL_POINTER, "%s is null, but its tensor has elements", info.tensor_names[t]);
+  }
+  infinirtError_t error;
+  if (values.attributes || values.element) {
+    Plan plan = descriptor->plan;
+    if (values.attributes) std::memcpy(plan.attributes, values.attributes, sizeof plan.attributes);
+    if (values.element) std::memcpy(plan.element, values.element, size_of(plan.dtype[0]));
+    error = descriptor->prepared->launch(plan, addresses, stream);
+  } else {
+    error = descriptor->prepared->launch(descriptor->plan, addresses, stream);
+  }
+  return error ? fail_as_runtime(function, error) : INFINI_STATUS_SUCCESS;
+}
+
+infiniStatus_t destroy_operator(const char* function, const OperatorInfo& info, const void* pointer) {
+  infiniStatus_t status = INFINI_STATUS_SUCCESS;
+  if (!find_descriptor(function, info, pointer, &status)) return status;
+  withdraw(Kind::Operator, pointer);
+  return INFINI_STATUS_SUCCESS;
+}
+
+}  // namespace infiniop
+
+using namespace infiniop;
+
+namespace {
+
+template <class Result>
+infiniStatus_t ask(const char* function, const void* pointer, Result* result, const char* name,
+                   Result (*answer)(const Descriptor&)) {
+  const auto* descriptor = static_cast<const Descriptor*>(find(Kind::Operator, pointer));
+  if (!descriptor) {
+    return fail(function, pointer ? INFINI_STATUS_BAD_PARAM : INFINI_STATUS_NULL_POINTER,
+                "desc_ptr %p is not an operator descriptor, or was destroyed", pointer);
+  }
+  if (!result) return fail(function, INFINI_STATUS_NULL_POINTER, "%s is null; the answer goes there", name);
+  *result = answer(*descriptor);
+  return INFINI_STATUS_SUCCESS;
+}
+
+}  // namespace
+
+infiniStatus_t infiniopGetDescriptorDeviceType(const struct InfiniopDescriptor* desc_ptr, infiniDevice_t* device_type) {
+  return ask<infiniDevice_t>(__func__, desc_ptr, device_type, "device_type",
+                             [](const Descriptor& descriptor) { return descriptor.device->number(); });
+}
+
+infiniStatus_t infiniopGetDescriptorDeviceId(const struct InfiniopDescriptor* desc_ptr, int* device_id) {
+  return ask<int>(__func__, desc_ptr, device_id, "device_id",
+                  [](const Descriptor& descriptor) { return descriptor.device_id; });
+}

@@ -1,0 +1,84 @@
+// Operators: what the schema says about one, the plan that a descriptor holds, and the calls that all of them share.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "infinicore.h"
+#include "infinirt_ext.h"
+#include "op/nest.h"
+#include "op/object.h"
+
+namespace infiniop {
+
+inline constexpr int kMaxAttributes = 2;
+inline constexpr int kMaxTensors = kMaxOperands;
+
+enum class OperatorKind : uint8_t {
+  Map,       // an expression of the inputs
+  Copy,      // the input's bytes
+  Cast,      // the input in another type
+  Constant,  // ones or zeros
+  Fill,      // an element that the call names
+};
+
+enum class DtypeRule : uint8_t { Same, Truth, Cast };
+
+// One entry of the schema; generated. Tensors come in the order output, inputs, unused ones.
+struct OperatorInfo {
+  const char* name;
+  int number;            // of the operator, in the order of their names
+  OperatorKind kind;
+  DtypeRule dtype_rule;
+  int map;               // which expression, of those that there are kernels for
+  int inputs;
+  int tensors;
+  const char* tensor_names[kMaxTensors];
+  uint32_t dtypes;       // bit n: type n is possible for inputs (and the output, where there is no input)
+  double constant;       // of OperatorKind::Constant
+};
+
+class Device;
+
+// Everything that compute needs, checked and chosen when the descriptor is made. The same for every device.
+struct Plan {
+  const OperatorInfo* info;
+  Nest nest;
+  infiniDtype_t dtype[kMaxOperands];
+  double attributes[kMaxAttributes];
+  unsigned char element[16];  // what Constant and Fill write
+};
+
+// What a device makes of a plan.
+class Prepared {
+ public:
+  virtual ~Prepared() = default;
+  // Enqueues. `operands` are the addresses of output and inputs; `plan` may differ from what was prepared in attributes and
+  // element only. Allocates nothing on the device.
+  virtual infinirtError_t launch(const Plan& plan, void* const* operands, infinirtStream_t stream) const = 0;
+};
+
+struct Descriptor final : Object {
+  Plan plan;
+  const Device* device;
+  const char* device_type;  // the runtime's name of it
+  int device_id;
+  std::unique_ptr<Prepared> prepared;
+};
+
+// `tensors` are infiniopTensorDescriptor_t in OperatorInfo's order; `attributes` may be null.
+infiniStatus_t create_operator(const char* function, const OperatorInfo& info, void* handle, void** result,
+                               const void* const* tensors, const double* attributes);
+infiniStatus_t get_workspace_size(const char* function, const OperatorInfo& info, const void* descriptor, size_t* size);
+// What a call brings beside its tensors.
+struct CallValues {
+  const double* attributes = nullptr;  // null: those of the descriptor
+  const void* element = nullptr;       // of OperatorKind::Fill
+};
+// `addresses` of all tensors, in OperatorInfo's order.
+infiniStatus_t compute(const char* function, const OperatorInfo& info, const void* descriptor, void* const* addresses,
+                       void* stream, const CallValues& values = {});
+infiniStatus_t destroy_operator(const char* function, const OperatorInfo& info, const void* descriptor);
+
+}  // namespace infiniop

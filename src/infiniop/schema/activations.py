@@ -1,0 +1,133 @@
+"""Activation functions of neural networks."""
+
+from __future__ import annotations
+
+import math
+
+from .model import FLOATS, NUMBERS, Attribute, Operator, Tensor
+from .shapes import binary, unary
+
+_SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
+
+OPERATORS: tuple[Operator, ...] = (
+    unary(
+        "Relu",
+        "relu(x)",
+        lambda np, x: np.maximum(x, 0),
+        "`x`, but not below 0.",
+        dtypes=NUMBERS,
+        ulps=0,
+    ),
+    unary(
+        "Relu6",
+        "clip(x, 0, 6)",
+        lambda np, x: np.minimum(np.maximum(x, 0), 6),
+        "`x` between 0 and 6.",
+        dtypes=FLOATS,
+        ulps=0,
+    ),
+    unary("Sigmoid", "sigmoid(x)", lambda np, x: 1 / (1 + np.exp(-x)), "`1 / (1 + exp(-x))`.", dtypes=FLOATS),
+    unary(
+        "Silu",
+        "x * sigmoid(x)",
+        lambda np, x: x / (1 + np.exp(-x)),
+        "`x * sigmoid(x)`.",
+        dtypes=FLOATS,
+        ulps=8,
+    ),
+    unary(
+        "Gelu",
+        "x * (erfc(-x * 0.7071067811865476) / 2)",
+        lambda np, x: x * (np.vectorize(math.erfc, otypes=[float])(-x * math.sqrt(0.5)) / 2),
+        "`x` times the normal distribution function of `x`.",
+        dtypes=FLOATS,
+        ulps=32,  # the argument of erfc is rounded, and its tail is steep
+    ),
+    unary(
+        "GeluTanh",
+        "x * sigmoid(1.5957691216057308 * (x + 0.044715 * x * x * x))",
+        lambda np, x: x / (1 + np.exp(-1.5957691216057308 * (x + 0.044715 * x * x * x))),
+        "Gelu, approximated with a hyperbolic tangent.",
+        dtypes=FLOATS,
+        ulps=32,
+    ),
+    unary(
+        "QuickGelu",
+        "x * sigmoid(1.702 * x)",
+        lambda np, x: x / (1 + np.exp(-1.702 * x)),
+        "Gelu, approximated by `x * sigmoid(1.702 * x)`.",
+        dtypes=FLOATS,
+        ulps=32,  # the rounding of the argument grows with it
+    ),
+    unary(
+        "HardSwish",
+        "x * (clip(x + 3, 0, 6) / 6)",
+        lambda np, x: x * (np.minimum(np.maximum(x + 3, 0), 6) / 6),
+        "`x * relu6(x + 3) / 6`.",
+        dtypes=FLOATS,
+        ulps=64,  # x + 3 may cancel
+    ),
+    unary(
+        "HardTanh",
+        "clip(x, min_val, max_val)",
+        lambda np, x, min_val, max_val: np.minimum(np.maximum(x, min_val), max_val),
+        "`x` between `min_val` and `max_val`.",
+        dtypes=FLOATS,
+        attributes=(
+            Attribute("min_val", "float", "the smallest result"),
+            Attribute("max_val", "float", "the largest result"),
+        ),
+        ulps=1,
+    ),
+    unary(
+        "Selu",
+        f"{_SELU_SCALE!r} * (x > 0 ? x : {_SELU_ALPHA!r} * expm1(x))",
+        lambda np, x: _SELU_SCALE * np.where(x > 0, x, _SELU_ALPHA * np.expm1(np.minimum(x, 0))),
+        "Scaled exponential linear unit.",
+        dtypes=FLOATS,
+    ),
+    unary(
+        "Softplus",
+        "x * beta > threshold ? x : log1p(exp(x * beta)) / beta",
+        lambda np, x, beta, threshold: np.where(
+            x * beta > threshold, x, np.log1p(np.exp(np.minimum(x * beta, threshold))) / beta
+        ),
+        "`log(1 + exp(beta * x)) / beta`, and `x` itself where `beta * x` is over the threshold.",
+        dtypes=FLOATS,
+        attributes=(
+            Attribute("beta", "float", "how sharp the bend is"),
+            Attribute("threshold", "float", "where the function is a straight line"),
+        ),
+        ulps=16,
+    ),
+    unary(
+        "Softsign", "x / (1 + fabs(x))", lambda np, x: x / (1 + np.abs(x)), "`x / (1 + |x|)`.", dtypes=FLOATS
+    ),
+    unary(
+        "Tanhshrink",
+        "x - tanh(x)",
+        lambda np, x: x - np.tanh(x),
+        "`x - tanh(x)`.",
+        dtypes=FLOATS,
+        domain=(1, 4),  # near 0 the difference cancels, as the expression says
+        ulps=32,
+    ),
+    binary(
+        "SwiGLU",
+        "a * (b * sigmoid(b))",
+        lambda np, a, b: a * b / (1 + np.exp(-b)),
+        "`a * silu(b)`.",
+        dtypes=FLOATS,
+        extremes=False,
+        ulps=8,
+    ),
+    Operator(
+        "Prelu",
+        "`x` where it is positive, `weight * x` elsewhere; the weight may be broadcast.",
+        (Tensor("y", "out"), Tensor("x"), Tensor("weight")),
+        FLOATS,
+        lambda np, x, weight: np.where(x > 0, x, weight * x),
+        "x > 0 ? x : weight * x",
+        ulps=1,
+    ),
+)

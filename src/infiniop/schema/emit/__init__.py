@@ -1,0 +1,1 @@
+"""Code and text that follow from the schema."""

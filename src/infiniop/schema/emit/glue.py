@@ -1,0 +1,128 @@
+"""The C functions of each operator, which lead to the few that all operators share."""
+
+from __future__ import annotations
+
+from .. import OPERATORS
+from ..model import EVERYTHING, Operator
+from .header import signatures
+
+KINDS = {"map": "Map", "copy": "Copy", "cast": "Cast", "constant": "Constant", "fill": "Fill"}
+
+
+def info(number: int, operator: Operator) -> str:
+    names = ", ".join(f'"{tensor.name}"' for tensor in operator.ordered)
+    dtypes = " | ".join(f"1u << INFINI_DTYPE_{name}" for name in operator.dtypes)
+    constant = operator.reference(None) if operator.kind == "constant" else 0
+    return (
+        f'constexpr OperatorInfo k{operator.name} = {{"infiniop{operator.name}", {number}, '
+        f"OperatorKind::{KINDS[operator.kind]}, DtypeRule::{operator.dtype_rule.capitalize()}, "
+        f"{f'k{operator.name}Map' if operator.kind == 'map' else -1}, {len(operator.inputs)}, {len(operator.tensors)}, "
+        f"{{{names}}}, {dtypes}, {constant}}};"
+    )
+
+
+def numbers(operator: Operator, at_compute: bool) -> str:
+    """The attributes that one of the calls is given, in their places."""
+    return ", ".join(a.name if a.at_compute == at_compute else "0" for a in operator.attributes)
+
+
+def functions(operator: Operator) -> list[str]:
+    name = operator.name
+    given = {function: ", ".join(params) for function, params in signatures(operator).items()}
+    create, compute, destroy = (
+        f"infiniopCreate{name}Descriptor",
+        f"infiniop{name}",
+        f"infiniopDestroy{name}Descriptor",
+    )
+    early = any(not attribute.at_compute for attribute in operator.attributes)
+    late = any(attribute.at_compute for attribute in operator.attributes)
+    if early and late:
+        raise ValueError(f"{name}: attributes of both calls")
+    addresses = ", ".join(f"const_cast<void*>(static_cast<const void*>({t.name}))" for t in operator.ordered)
+    lines = [
+        f"infiniStatus_t {create}({given[create]}) {{",
+        f"  const void* const tensors[] = {{{', '.join(f'{t.name}_desc' for t in operator.ordered)}}};",
+    ]
+    if early:
+        lines.append(f"  const double attributes[kMaxAttributes] = {{{numbers(operator, False)}}};")
+    lines += [
+        f"  return create_operator(__func__, k{name}, handle, reinterpret_cast<void**>(desc_ptr), tensors, "
+        f"{'attributes' if early else 'nullptr'});",
+        "}",
+    ]
+    if operator.has_workspace:
+        size = f"infiniopGet{name}WorkspaceSize"
+        lines.append(
+            f"infiniStatus_t {size}({given[size]}) {{ return get_workspace_size(__func__, k{name}, desc, size); }}"
+        )
+    lines += [
+        f"infiniStatus_t {compute}({given[compute]}) {{",
+        f"  void* const addresses[] = {{{addresses}}};",
+    ]
+    # Nothing needs a workspace, so what is given is enough.
+    if operator.has_workspace:
+        lines.append("  (void)workspace, (void)workspace_size;")
+    values = ""
+    if late:
+        lines.append(f"  const double attributes[kMaxAttributes] = {{{numbers(operator, True)}}};")
+        values = ", {attributes, nullptr}"
+    elif operator.kind == "fill":
+        values = ", {nullptr, value}"
+    lines += [
+        f"  return compute(__func__, k{name}, desc, addresses, stream{values});",
+        "}",
+        f"infiniStatus_t {destroy}({given[destroy]}) {{ return destroy_operator(__func__, k{name}, desc); }}",
+        "",
+    ]
+    return lines
+
+
+def render() -> str:
+    for operator in OPERATORS:
+        if (
+            len(operator.tensors) > 4
+            or len(operator.attributes) > 2
+            or not set(operator.dtypes) <= set(EVERYTHING)
+        ):
+            raise ValueError(f"{operator.name}: csrc/op/operator.h has no room for it")
+    return "\n".join(
+        [
+            "// Generated from src/infiniop/schema.",
+            '#include "infiniop.h"',
+            '#include "infiniop/generated/maps.h"',
+            '#include "op/operator.h"',
+            "",
+            "using namespace infiniop;",
+            "",
+            "namespace {",
+            *(info(number, operator) for number, operator in enumerate(OPERATORS)),
+            "}  // namespace",
+            "",
+            *(line for operator in OPERATORS for line in functions(operator)),
+        ]
+    )
+
+
+def render_list() -> str:
+    """The operators' names, for files that need one line for each."""
+    return "\n".join(f"INFINIOP_OPERATOR({operator.name})" for operator in OPERATORS) + "\n"
+
+
+def render_symbols() -> str:
+    """The linker's version script: exactly the functions of infiniop.h."""
+    names = [function for operator in OPERATORS for function in signatures(operator)]
+    frame = [
+        "infiniopCreateHandle", "infiniopDestroyHandle", "infiniopCreateTensorDescriptor",
+        "infiniopDestroyTensorDescriptor", "infiniopGetDescriptorDeviceType", "infiniopGetDescriptorDeviceId",
+    ]  # fmt: skip
+    return "\n".join(
+        [
+            "INFINIOP_1 {",
+            "  global:",
+            *(f"    {name};" for name in [*frame, *names]),
+            "  local:",
+            "    *;",
+            "};",
+            "",
+        ]
+    )

@@ -1,0 +1,96 @@
+"""The public headers: one for each operator, under the names that InfiniCore published, and one that includes all."""
+
+from __future__ import annotations
+
+from .. import OPERATORS
+from ..model import Attribute, Operator
+
+NOTICE = "/* Generated from src/infiniop/schema: change the operator's entry there. */"
+DECLARE = "__INFINI_C __export infiniStatus_t"
+
+
+def create_params(operator: Operator) -> list[str]:
+    tensors = [f"infiniopTensorDescriptor_t {tensor.name}_desc" for tensor in operator.tensors]
+    given = [declared(attribute) for attribute in operator.attributes if not attribute.at_compute]
+    return ["infiniopHandle_t handle", f"infiniop{operator.name}Descriptor_t* desc_ptr", *tensors, *given]
+
+
+def compute_params(operator: Operator) -> list[str]:
+    workspace = ["void* workspace", "size_t workspace_size"] if operator.has_workspace else []
+    tensors = [("" if t.role == "out" else "const ") + f"void* {t.name}" for t in operator.tensors]
+    given = [declared(attribute) for attribute in operator.attributes if attribute.at_compute]
+    if operator.kind == "fill":
+        given.append("const void* value")
+    return [f"infiniop{operator.name}Descriptor_t desc", *workspace, *tensors, *given, "void* stream"]
+
+
+def declared(attribute: Attribute) -> str:
+    return f"{attribute.ctype} {attribute.name}"
+
+
+def signatures(operator: Operator) -> dict[str, list[str]]:
+    """The operator's functions and their parameters, in the order of use."""
+    name = operator.name
+    functions = {f"infiniopCreate{name}Descriptor": create_params(operator)}
+    if operator.has_workspace:
+        functions[f"infiniopGet{name}WorkspaceSize"] = [f"infiniop{name}Descriptor_t desc", "size_t* size"]
+    functions[f"infiniop{name}"] = compute_params(operator)
+    functions[f"infiniopDestroy{name}Descriptor"] = [f"infiniop{name}Descriptor_t desc"]
+    return functions
+
+
+def render(operator: Operator) -> str:
+    guard = f"INFINIOP_OPS_{operator.file.upper()}_H"
+    types = f"Element types: {', '.join(operator.dtypes)}."
+    lines = [
+        f"/* infiniop/ops/{operator.file}.h: {operator.name}. {operator.doc}",
+        f" * {types}",
+        *(f" * {attribute.name}: {attribute.doc}." for attribute in operator.attributes),
+        " */",
+        NOTICE,
+        f"#ifndef {guard}",
+        f"#define {guard}",
+        "",
+        '#include "infiniop/handle.h"',
+        '#include "infiniop/operator_descriptor.h"',
+        '#include "infiniop/tensor_descriptor.h"',
+        "",
+        f"typedef struct InfiniopDescriptor* infiniop{operator.name}Descriptor_t;",
+        "",
+    ]
+    for function, params in signatures(operator).items():
+        lines += [
+            f"{DECLARE} {function}(",
+            *(f"    {p}{',' if p != params[-1] else ');'}" for p in params),
+            "",
+        ]
+    return "\n".join([*lines, f"#endif /* {guard} */", ""])
+
+
+def render_all() -> str:
+    """infiniop.h."""
+    return "\n".join(
+        [
+            "/* infiniop.h: the operators. A handle, tensor descriptors, an operator descriptor; the size of its workspace; compute on a",
+            " * stream, as often as wanted; destroy.",
+            " *",
+            " * Every function returns INFINI_STATUS_SUCCESS or says what went wrong; the sentence for people is in",
+            " * infinirtXGetLastErrorMessage() (infinirt_ext.h). What a descriptor is made from is checked then, and copied: tensor",
+            " * descriptors and the handle may go before it. Compute is asynchronous, as a kernel launch is, allocates nothing on the",
+            " * device, and can be captured into a graph. Inputs are broadcast to the output's shape. The output may be one of the",
+            " * inputs, with the same strides; other overlaps give undefined elements. A descriptor may be used by several threads,",
+            " * and is destroyed when none uses it any more; work that was enqueued with it goes on.",
+            " */",
+            NOTICE,
+            "#ifndef INFINIOP_H",
+            "#define INFINIOP_H",
+            "",
+            '#include "infiniop/handle.h"',
+            '#include "infiniop/operator_descriptor.h"',
+            '#include "infiniop/tensor_descriptor.h"',
+            *(f'#include "infiniop/ops/{file}.h"' for file in sorted(o.file for o in OPERATORS)),
+            "",
+            "#endif /* INFINIOP_H */",
+            "",
+        ]
+    )

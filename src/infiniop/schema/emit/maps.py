@@ -1,0 +1,76 @@
+"""The innermost loops of the operators that are an expression."""
+
+from __future__ import annotations
+
+import re
+
+from .. import OPERATORS
+from ..model import COMPUTED_AS, INTEGERS, Operator
+
+MAPS = tuple(operator for operator in OPERATORS if operator.kind == "map")
+COMPUTED = tuple(dict.fromkeys(COMPUTED_AS.values()))
+NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?:[eE][-+]?\d+)?(?![\w.])")
+
+
+def typed(expression: str) -> str:
+    """Every number gets the type that is computed in: `0.5 * x` would be a double otherwise."""
+    return NUMBER.sub(lambda match: f"T({match[0]})", expression)
+
+
+def loop(operator: Operator, suffix: str, expression: str) -> list[str]:
+    result = "uint8_t" if operator.dtype_rule == "truth" else "T"
+    names = [tensor.name for tensor in operator.inputs]
+    return [
+        "template <class T>",
+        f"void map_{operator.name}{suffix}(size_t count, void* out, const void* const* in, const double* attributes) {{",
+        f"  auto* to = static_cast<{result}*>(out);",
+        *(f"  const auto* from_{name} = static_cast<const T*>(in[{i}]);" for i, name in enumerate(names)),
+        *(
+            f"  const T {attribute.name} = number_as<T>(attributes[{i}]);"
+            for i, attribute in enumerate(operator.attributes)
+        ),
+        *([] if operator.attributes else ["  (void)attributes;"]),
+        "#pragma GCC ivdep",
+        "  for (size_t i = 0; i < count; ++i) {",
+        *(f"    const T {name} = from_{name}[i];" for name in names),
+        f"    to[i] = static_cast<{result}>({typed(expression)});",
+        "  }",
+        "}",
+    ]
+
+
+def row(operator: Operator) -> str:
+    """The loops of one operator, one for each type in the order of `COMPUTED`."""
+    integers = {COMPUTED_AS[name] for name in INTEGERS}
+    entries = []
+    for ctype in COMPUTED:
+        suffix = "_integer" if ctype in integers and operator.integer_expression else ""
+        known = ctype in operator.computed_types
+        entries.append(f"map_{operator.name}{suffix}<{ctype}>" if known else "nullptr")
+    return "{" + ", ".join(entries) + "}"
+
+
+def render() -> str:
+    """maps.inc: the loops, and the table of them."""
+    lines = ["// Generated from src/infiniop/schema."]
+    for operator in MAPS:
+        lines += loop(operator, "", operator.expression)
+        if operator.integer_expression:
+            lines += loop(operator, "_integer", operator.integer_expression)
+    rows = ", \\\n".join(f"  {row(operator)}" for operator in MAPS)
+    return "\n".join([*lines, "#define INFINIOP_MAP_ROWS \\", rows, ""])
+
+
+def render_numbers() -> str:
+    """maps.h: which loop and which operator has which number."""
+    return "\n".join(
+        [
+            "// Generated from src/infiniop/schema.",
+            "#pragma once",
+            "namespace infiniop {",
+            "enum : int { " + ", ".join([*(f"k{operator.name}Map" for operator in MAPS), "kMaps"]) + " };",
+            "enum : int { " + ", ".join(f"k{operator.name}Number" for operator in OPERATORS) + " };",
+            "}  // namespace infiniop",
+            "",
+        ]
+    )

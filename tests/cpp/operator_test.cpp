@@ -1,0 +1,172 @@
+// The operator library from C++, on memory of the runtime's own: streams, threads, graphs, isolated memory. What each operator
+// computes is compared with references in tests/ops.
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "infiniop.h"
+#include "support.h"
+
+#define DONE(call) CHECK_EQ(call, INFINI_STATUS_SUCCESS)
+
+namespace {
+
+infiniopTensorDescriptor_t tensor(std::vector<size_t> shape, std::vector<ptrdiff_t> strides = {},
+                                  infiniDtype_t dtype = INFINI_DTYPE_F32) {
+  infiniopTensorDescriptor_t made = nullptr;
+  DONE(infiniopCreateTensorDescriptor(&made, shape.size(), shape.data(), strides.empty() ? nullptr : strides.data(),
+                                      dtype));
+  return made;
+}
+
+struct Operators {
+  infiniopHandle_t handle = nullptr;
+  Operators() { DONE(infiniopCreateHandle(&handle)); }
+  ~Operators() { DONE(infiniopDestroyHandle(handle)); }
+
+  infiniopAddDescriptor_t add(std::vector<size_t> shape, std::vector<ptrdiff_t> strides_of_b = {}) const {
+    infiniopTensorDescriptor_t c = tensor(shape), b = tensor(shape, strides_of_b);
+    infiniopAddDescriptor_t made = nullptr;
+    DONE(infiniopCreateAddDescriptor(handle, &made, c, c, b));
+    DONE(infiniopDestroyTensorDescriptor(c));
+    DONE(infiniopDestroyTensorDescriptor(b));
+    return made;
+  }
+};
+
+class Memory {
+ public:
+  explicit Memory(std::vector<float> content) : count_(content.size()) {
+    OK(infinirtMalloc(&memory_, count_ * sizeof(float)));
+    OK(infinirtMemcpy(memory_, content.data(), count_ * sizeof(float), infinirtMemcpyHostToDevice));
+  }
+  ~Memory() { OK(infinirtFree(memory_)); }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  float* at(size_t index = 0) const { return static_cast<float*>(memory_) + index; }
+  std::vector<float> read() const {
+    std::vector<float> content(count_);
+    OK(infinirtMemcpy(content.data(), memory_, count_ * sizeof(float), infinirtMemcpyDeviceToHost));
+    return content;
+  }
+
+ private:
+  void* memory_ = nullptr;
+  size_t count_;
+};
+
+std::vector<float> counting(size_t count, float first = 0) {
+  std::vector<float> numbers(count);
+  for (size_t i = 0; i < count; ++i) numbers[i] = first + static_cast<float>(i % 1000);
+  return numbers;
+}
+
+}  // namespace
+
+TEST(work_is_ordered_by_its_stream) {
+  const Operators operators;
+  constexpr size_t kCount = 100000;
+  const Memory sum(counting(kCount)), one(std::vector<float>(kCount, 1));
+  infinirtStream_t stream = make_stream();
+  infiniopAddDescriptor_t add = operators.add({kCount});
+  for (int i = 0; i < 20; ++i) DONE(infiniopAdd(add, nullptr, 0, sum.at(), sum.at(), one.at(), stream));
+  DONE(infiniopDestroyAddDescriptor(add));  // what was enqueued goes on
+  OK(infinirtStreamSynchronize(stream));
+  CHECK(sum.read() == counting(kCount, 20));
+  OK(infinirtStreamDestroy(stream));
+}
+
+TEST(strides_may_run_backwards) {
+  const Operators operators;
+  const Memory a(std::vector<float>(6, 0)), b({1, 2, 3, 4, 5, 6}), c(std::vector<float>(6, 9));
+  infiniopAddDescriptor_t add = operators.add({2, 3}, {-3, -1});
+  DONE(infiniopAdd(add, nullptr, 0, c.at(), a.at(), b.at(5), nullptr));
+  CHECK(c.read() == std::vector<float>({6, 5, 4, 3, 2, 1}));
+  DONE(infiniopDestroyAddDescriptor(add));
+}
+
+TEST(a_captured_operator_is_a_kernel_of_its_graph) {
+  const Operators operators;
+  const Memory sum(std::vector<float>(3000, 0)), one(std::vector<float>(3000, 1));
+  infinirtStream_t stream = make_stream();
+  infiniopAddDescriptor_t add = operators.add({3000});
+  OK(infinirtStreamBeginCapture(stream, infinirtStreamCaptureModeThreadLocal));
+  for (int i = 0; i < 3; ++i) DONE(infiniopAdd(add, nullptr, 0, sum.at(), sum.at(), one.at(), stream));
+  infinirtGraph_t graph = nullptr;
+  OK(infinirtStreamEndCapture(stream, &graph));
+  size_t nodes = 0;
+  OK(infinirtGraphGetNodes(graph, nullptr, &nodes));
+  CHECK_EQ(nodes, 3u);
+  infinirtGraphExec_t program = nullptr;
+  OK(infinirtGraphInstantiate(&program, graph, 0));
+  DONE(infiniopDestroyAddDescriptor(add));
+  for (int i = 0; i < 5; ++i) OK(infinirtGraphLaunch(program, stream));
+  OK(infinirtStreamSynchronize(stream));
+  CHECK(sum.read() == std::vector<float>(3000, 15));
+  OK(infinirtGraphExecDestroy(program));
+  OK(infinirtGraphDestroy(graph));
+  OK(infinirtStreamDestroy(stream));
+}
+
+TEST(threads_share_handles_and_descriptors) {
+  const Operators operators;
+  constexpr size_t kCount = 20000;
+  infiniopAddDescriptor_t shared = operators.add({kCount});
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      const Memory sum(counting(kCount)), one(std::vector<float>(kCount, 1));
+      infinirtStream_t stream = make_stream();
+      for (int i = 0; i < 10; ++i) {
+        infiniopAddDescriptor_t own = operators.add({kCount / 100, 100});
+        DONE(infiniopAdd(shared, nullptr, 0, sum.at(), sum.at(), one.at(), stream));
+        DONE(infiniopAdd(own, nullptr, 0, sum.at(), sum.at(), one.at(), stream));
+        DONE(infiniopDestroyAddDescriptor(own));
+      }
+      OK(infinirtStreamSynchronize(stream));
+      CHECK(sum.read() == counting(kCount, 20));
+      OK(infinirtStreamDestroy(stream));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  DONE(infiniopDestroyAddDescriptor(shared));
+}
+
+TEST(integers_wrap_around_and_divisions_do_not_trap) {
+  const Operators operators;
+  infiniopTensorDescriptor_t t = tensor({4}, {}, INFINI_DTYPE_I32);
+  infiniopMulDescriptor_t mul = nullptr;
+  infiniopFloorDivideDescriptor_t divide = nullptr;
+  DONE(infiniopCreateMulDescriptor(operators.handle, &mul, t, t, t));
+  DONE(infiniopCreateFloorDivideDescriptor(operators.handle, &divide, t, t, t));
+  const int a[] = {INT32_MIN, INT32_MAX, -7, 5}, b[] = {-1, INT32_MAX, 2, 0};
+  int product[4], quotient[4];
+  DONE(infiniopMul(mul, nullptr, 0, product, a, b, nullptr));
+  DONE(infiniopFloorDivide(divide, nullptr, 0, quotient, a, b, nullptr));
+  OK(infinirtStreamSynchronize(nullptr));
+  CHECK(std::vector<int>(product, product + 4) == std::vector<int>({INT32_MIN, 1, -14, 0}));
+  CHECK(std::vector<int>(quotient, quotient + 4) == std::vector<int>({INT32_MIN, 1, -4, 0}));
+  DONE(infiniopDestroyMulDescriptor(mul));
+  DONE(infiniopDestroyFloorDivideDescriptor(divide));
+  DONE(infiniopDestroyTensorDescriptor(t));
+}
+
+TEST(bad_pointers_are_refused) {
+  const Operators operators;
+  infiniopAddDescriptor_t add = operators.add({4});
+  const Memory memory({1, 2, 3, 4});
+  CHECK_EQ(infiniopAdd(add, nullptr, 0, memory.at(), nullptr, memory.at(), nullptr), INFINI_STATUS_NULL_POINTER);
+  CHECK_EQ(std::string(infinirtXGetLastErrorMessage()), "infiniopAdd: a is null, but its tensor has elements");
+  CHECK_EQ(infinirtGetLastError(), infinirtErrorInvalidValue);
+  DONE(infiniopDestroyAddDescriptor(add));
+  CHECK_EQ(infiniopDestroyAddDescriptor(add), INFINI_STATUS_BAD_PARAM);
+  CHECK_EQ(infiniopAdd(add, nullptr, 0, memory.at(), memory.at(), memory.at(), nullptr), INFINI_STATUS_BAD_PARAM);
+  // More than one generation of descriptors later, in the same memory.
+  for (int i = 0; i < 1000; ++i) DONE(infiniopDestroyAddDescriptor(operators.add({4})));
+  CHECK_EQ(infiniopDestroyAddDescriptor(reinterpret_cast<infiniopAddDescriptor_t>(&add)), INFINI_STATUS_BAD_PARAM);
+  (void)infinirtGetLastError();
+}
+
+TEST_MAIN()

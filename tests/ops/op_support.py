@@ -1,0 +1,184 @@
+"""Drives the C functions of libinfiniop on arrays of NumPy, and knows what the schema says each operator gives."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+import infinirt
+from infiniop.schema import OPERATORS, Operator
+from infiniop.schema.model import FLOATS
+from infinirt import runtime as rt
+from infinirt.__main__ import part_path
+
+BY_NAME = {operator.name: operator for operator in OPERATORS}
+# Complex numbers of two narrow halves are only copied and filled: their bytes are all that matters.
+NUMPY = {
+    "BYTE": np.uint8, "BOOL": np.bool_, "I8": np.int8, "I16": np.int16, "I32": np.int32, "I64": np.int64,
+    "U8": np.uint8, "U16": np.uint16, "U32": np.uint32, "U64": np.uint64, "F8": ml_dtypes.float8_e4m3fn,
+    "F16": np.float16, "BF16": ml_dtypes.bfloat16, "F32": np.float32, "F64": np.float64, "C16": np.uint16,
+    "C32": np.uint32, "C64": np.complex64, "C128": np.complex128,
+}  # fmt: skip
+DTYPE_NUMBERS = {
+    "BYTE": 1, "BOOL": 2, "I8": 3, "I16": 4, "I32": 5, "I64": 6, "U8": 7, "U16": 8, "U32": 9, "U64": 10, "F8": 11,
+    "F16": 12, "F32": 13, "F64": 14, "C16": 15, "C32": 16, "C64": 17, "C128": 18, "BF16": 19,
+}  # fmt: skip
+SUCCESS, INTERNAL, NOT_IMPLEMENTED, BAD_PARAM, NULL_POINTER, TYPE_NOT_SUPPORTED = 0, 1, 2, 3, 4, 5
+BAD_DTYPE, BAD_SHAPE, BAD_STRIDES = 10, 11, 12
+Array = Any
+
+
+@cache
+def library() -> ctypes.CDLL:
+    return ctypes.CDLL(str(part_path("--lib-dir") / "libinfiniop.so.1"))
+
+
+def message() -> str:
+    return rt.infinirtXGetLastErrorMessage()[1]
+
+
+def ok(status: int) -> None:
+    assert status == SUCCESS, (status, message())
+
+
+def pointer(value: int | None) -> ctypes.c_void_p:
+    return ctypes.c_void_p(value)
+
+
+def create_tensor(
+    dtype: str | int, shape: Sequence[int], strides: Sequence[int] | None = None
+) -> tuple[int, ctypes.c_void_p]:
+    """Status and descriptor; strides in elements."""
+    result = ctypes.c_void_p()
+    number = DTYPE_NUMBERS[dtype] if isinstance(dtype, str) else dtype
+    sizes = (ctypes.c_size_t * len(shape))(*shape)
+    steps = None if strides is None else (ctypes.c_ssize_t * len(strides))(*strides)
+    status = library().infiniopCreateTensorDescriptor(
+        ctypes.byref(result), ctypes.c_size_t(len(shape)), sizes, steps, ctypes.c_int(number)
+    )
+    return status, result
+
+
+def tensor_of(array: Array, dtype: str) -> ctypes.c_void_p:
+    steps = [stride // array.itemsize for stride in array.strides]
+    status, descriptor = create_tensor(dtype, array.shape, steps)
+    ok(status)
+    return descriptor
+
+
+@contextmanager
+def handle() -> Iterator[ctypes.c_void_p]:
+    made = ctypes.c_void_p()
+    ok(library().infiniopCreateHandle(ctypes.byref(made)))
+    try:
+        yield made
+    finally:
+        ok(library().infiniopDestroyHandle(made))
+
+
+def numbers_of(operator: Operator, values: dict[str, float], at_compute: bool) -> list[Any]:
+    convert = {"float": ctypes.c_float, "double": ctypes.c_double}
+    return [convert[a.ctype](values[a.name]) for a in operator.attributes if a.at_compute == at_compute]
+
+
+def create(
+    operator: Operator, owner: ctypes.c_void_p, tensors: dict[str, ctypes.c_void_p], **values: float
+) -> tuple[int, ctypes.c_void_p]:
+    result = ctypes.c_void_p()
+    function = getattr(library(), f"infiniopCreate{operator.name}Descriptor")
+    given = [tensors[tensor.name] for tensor in operator.tensors]
+    status = function(owner, ctypes.byref(result), *given, *numbers_of(operator, values, False))
+    return status, result
+
+
+def compute(
+    operator: Operator,
+    descriptor: ctypes.c_void_p,
+    addresses: dict[str, int | None],
+    stream: int = 0,
+    element: Array = None,
+    **values: float,
+) -> int:
+    function = getattr(library(), f"infiniop{operator.name}")
+    workspace = [None, ctypes.c_size_t(0)] if operator.has_workspace else []
+    given = [pointer(addresses[tensor.name]) for tensor in operator.tensors]
+    filler = (
+        [pointer(element.ctypes.data if element is not None else None)] if operator.kind == "fill" else []
+    )
+    return int(
+        function(
+            descriptor, *workspace, *given, *numbers_of(operator, values, True), *filler, pointer(stream)
+        )
+    )
+
+
+def destroy(operator: Operator, descriptor: ctypes.c_void_p) -> int:
+    return int(getattr(library(), f"infiniopDestroy{operator.name}Descriptor")(descriptor))
+
+
+def run(
+    operator: Operator,
+    arrays: dict[str, Array],
+    dtypes: dict[str, str],
+    element: Array = None,
+    **values: float,
+) -> None:
+    """The whole way, once: every tensor is an array of the host, which the CPU device can reach."""
+    stream = infinirt.Device().default_stream
+    with handle() as owner:
+        tensors = {name: tensor_of(array, dtypes[name]) for name, array in arrays.items()}
+        status, descriptor = create(operator, owner, tensors, **values)
+        ok(status)
+        # What it was made from may go first.
+        for tensor in tensors.values():
+            ok(library().infiniopDestroyTensorDescriptor(tensor))
+    addresses = {name: array.ctypes.data for name, array in arrays.items()}
+    ok(compute(operator, descriptor, addresses, int(stream.handle), element, **values))
+    ok(destroy(operator, descriptor))
+    stream.sync()
+
+
+def units(expected: Array, dtype: str) -> Array:
+    """The distance between neighbouring numbers of the type at each value."""
+    facts = ml_dtypes.finfo(NUMPY[dtype])
+    smallest = float(facts.smallest_subnormal)
+    with np.errstate(all="ignore"):
+        exponents = np.floor(
+            np.log2(np.abs(expected), where=expected != 0, out=np.full(expected.shape, -1e9))
+        )
+        return np.maximum(np.exp2(np.maximum(exponents - facts.nmant, -1100)), smallest)
+
+
+def check(operator: Operator, got: Array, expected: Array, dtype: str, what: str) -> None:
+    """Floating-point results may be off by some units of the last place beside the rounding; all others must be equal."""
+    if dtype not in FLOATS:
+        assert np.array_equal(got, expected.astype(NUMPY[dtype])), (what, got, expected)
+        return
+    expected = np.asarray(expected, dtype=np.float64)
+    result = got.astype(np.float64)
+    with np.errstate(all="ignore"):
+        rounded = expected.astype(NUMPY[dtype]).astype(np.float64)
+        # Narrow types are computed as float: there is nothing but their own rounding to see.
+        allowed = (operator.ulps if dtype in ("F32", "F64") else min(operator.ulps, 0.1)) + 0.5
+        near = np.abs(result - expected) <= allowed * units(expected, dtype)
+        fits = np.where(
+            np.isfinite(rounded), near, (result == rounded) | (np.isnan(result) & np.isnan(rounded))
+        )
+    wrong = ~fits
+    assert not wrong.any(), (what, result[wrong][:5], expected[wrong][:5], np.argwhere(wrong)[:5].tolist())
+
+
+def reference(operator: Operator, inputs: Sequence[Array], dtype: str, **values: float) -> Array:
+    """What the schema says, in float64 for floating point and in the type itself for integers."""
+    with np.errstate(all="ignore"):
+        if dtype in FLOATS:
+            return operator.reference(np, *(array.astype(np.float64) for array in inputs), **values)
+        return operator.reference(
+            np, *inputs, **{name: NUMPY[dtype](value) for name, value in values.items()}
+        )
