@@ -20,6 +20,11 @@ infinirtError_t refuse_dead(const void* handle, const char* argument) {
   return fail(infinirtErrorInvalidResourceHandle, "%s %p was destroyed already", argument, handle);
 }
 
+infinirtError_t refuse_dead(infinirtMemPool_t pool, const char* argument) {
+  if (handle_is_ours(pool)) return refuse_dead(static_cast<const void*>(pool), argument);
+  return fail(infinirtErrorInvalidValue, "%s %p was destroyed already", argument, static_cast<const void*>(pool));
+}
+
 namespace {
 
 // All threads' lists; those of ended threads are used again.

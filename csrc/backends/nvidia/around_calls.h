@@ -54,6 +54,8 @@ class DyingHandle {
 };
 
 [[gnu::cold]] infinirtError_t refuse_dead(const void* handle, const char* argument);
+// With the code that the real library has for pools.
+[[gnu::cold]] infinirtError_t refuse_dead(infinirtMemPool_t pool, const char* argument);
 
 // ---- Recent calls
 // An asynchronous error surfaces at some later call. What the streams were given last is kept to name the suspects.
