@@ -182,9 +182,10 @@ infiniStatus_t create_operator(const char* function, const OperatorInfo& info, v
 
 infiniStatus_t get_workspace_size(const char* function, const OperatorInfo& info, const void* pointer, size_t* size) {
   infiniStatus_t status = INFINI_STATUS_SUCCESS;
-  if (!find_descriptor(function, info, pointer, &status)) return status;
+  const Descriptor* descriptor = find_descriptor(function, info, pointer, &status);
+  if (!descriptor) return status;
   if (!size) return fail(function, INFINI_STATUS_NULL_POINTER, "size is null; the number of bytes goes there");
-  *size = 0;  // element-wise operators need none
+  *size = descriptor->prepared->workspace_size();
   return INFINI_STATUS_SUCCESS;
 }
 
@@ -212,14 +213,23 @@ infiniStatus_t compute(const char* function, const OperatorInfo& info, const voi
     if (addresses[t]) continue;
     return fail(function, INFINI_STATUS_NULL_POINTER, "%s is null, but its tensor has elements", info.tensor_names[t]);
   }
+  const size_t needed = descriptor->prepared->workspace_size();
+  if (values.workspace.size < needed) {
+    return fail(function, INFINI_STATUS_INSUFFICIENT_WORKSPACE,
+                "workspace_size is %zu, but this descriptor needs %zu bytes: as many as the function for its workspace's size says",
+                values.workspace.size, needed);
+  }
+  if (needed > 0 && !values.workspace.address) {
+    return fail(function, INFINI_STATUS_NULL_POINTER, "workspace is null, but this descriptor needs %zu bytes", needed);
+  }
   infinirtError_t error;
   if (values.attributes || values.element) {
     Plan plan = descriptor->plan;
     if (values.attributes) std::memcpy(plan.attributes, values.attributes, sizeof plan.attributes);
     if (values.element) std::memcpy(plan.element, values.element, size_of(plan.dtype[0]));
-    error = descriptor->prepared->launch(plan, addresses, stream);
+    error = descriptor->prepared->launch(plan, addresses, values.workspace, stream);
   } else {
-    error = descriptor->prepared->launch(descriptor->plan, addresses, stream);
+    error = descriptor->prepared->launch(descriptor->plan, addresses, values.workspace, stream);
   }
   return error ? fail_as_runtime(function, error) : INFINI_STATUS_SUCCESS;
 }

@@ -50,13 +50,21 @@ struct Plan {
   unsigned char element[16];  // what Constant and Fill write
 };
 
+// Memory of the device that a call may use until it has run.
+struct Workspace {
+  void* address = nullptr;
+  size_t size = 0;
+};
+
 // What a device makes of a plan.
 class Prepared {
  public:
   virtual ~Prepared() = default;
+  virtual size_t workspace_size() const { return 0; }
   // Enqueues. `operands` are the addresses of output and inputs; `plan` may differ from what was prepared in attributes and
-  // element only. Allocates nothing on the device.
-  virtual infinirtError_t launch(const Plan& plan, void* const* operands, infinirtStream_t stream) const = 0;
+  // element only; the workspace is large enough. Allocates nothing on the device.
+  virtual infinirtError_t launch(const Plan& plan, void* const* operands, const Workspace& workspace,
+                                 infinirtStream_t stream) const = 0;
 };
 
 struct Descriptor final : Object {
@@ -75,6 +83,7 @@ infiniStatus_t get_workspace_size(const char* function, const OperatorInfo& info
 struct CallValues {
   const double* attributes = nullptr;  // null: those of the descriptor
   const void* element = nullptr;       // of OperatorKind::Fill
+  Workspace workspace = {};
 };
 // `addresses` of all tensors, in OperatorInfo's order.
 infiniStatus_t compute(const char* function, const OperatorInfo& info, const void* descriptor, void* const* addresses,

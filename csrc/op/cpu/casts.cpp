@@ -1,7 +1,7 @@
 // Conversions between the types that are computed in.
 #include <type_traits>
 
-#include "op/cpu/expression.h"
+#include "op/expression.h"
 #include "op/cpu/tiles.h"
 
 namespace infiniop::cpu {

@@ -106,7 +106,8 @@ class PreparedWork final : public Prepared {
     }
   }
 
-  infinirtError_t launch(const Plan& plan, void* const* operands, infinirtStream_t stream) const override {
+  infinirtError_t launch(const Plan& plan, void* const* operands, const Workspace&,
+                         infinirtStream_t stream) const override {
     Work work = work_;
     std::memcpy(work.attributes, plan.attributes, sizeof work.attributes);
     std::memcpy(work.element, plan.element, sizeof work.element);

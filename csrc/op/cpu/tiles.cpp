@@ -1,7 +1,7 @@
 // Compiled once for each instruction set, with INFINIOP_TILES naming the table.
 #include "op/cpu/tiles.h"
 
-#include "op/cpu/expression.h"
+#include "op/expression.h"
 
 namespace infiniop::cpu {
 

@@ -51,7 +51,7 @@ class Operator:
     """One operator; everything that is generated for it follows from this.
 
     `expression` gives an element of the result from elements of the inputs and from the attributes, all under their names,
-    in what C++ and CUDA C++ have in common; the functions it may call stand in `csrc/op/cpu/expression.h`. All values have
+    in what C++ and CUDA C++ have in common; the functions it may call stand in `csrc/op/expression.h`. All values have
     one type: that of the tensors, or float for the narrow floating-point types. `integer_expression` replaces it for integers.
 
     `reference` computes the same with NumPy (its first argument) in float64; integers get arrays of their own type.

@@ -59,17 +59,17 @@ def functions(operator: Operator) -> list[str]:
         f"infiniStatus_t {compute}({given[compute]}) {{",
         f"  void* const addresses[] = {{{addresses}}};",
     ]
-    # Nothing needs a workspace, so what is given is enough.
-    if operator.has_workspace:
-        lines.append("  (void)workspace, (void)workspace_size;")
-    values = ""
     if late:
         lines.append(f"  const double attributes[kMaxAttributes] = {{{numbers(operator, True)}}};")
-        values = ", {attributes, nullptr}"
-    elif operator.kind == "fill":
-        values = ", {nullptr, value}"
+    values = ", ".join(
+        [
+            "attributes" if late else "nullptr",
+            "value" if operator.kind == "fill" else "nullptr",
+            "{workspace, workspace_size}" if operator.has_workspace else "{}",
+        ]
+    )
     lines += [
-        f"  return compute(__func__, k{name}, desc, addresses, stream{values});",
+        f"  return compute(__func__, k{name}, desc, addresses, stream, {{{values}}});",
         "}",
         f"infiniStatus_t {destroy}({given[destroy]}) {{ return destroy_operator(__func__, k{name}, desc); }}",
         "",

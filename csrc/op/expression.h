@@ -1,5 +1,6 @@
-// The functions that expressions of the schema may call, for the types that are computed in. Like narrow.h, free of functions of the
-// standard library that could be shared between instruction sets; calls of the C library are.
+// The functions that expressions of the schema may call, for the types that are computed in. Compiled for several instruction sets of the
+// CPU and, as text, by NVIDIA's compiler for its GPUs: like narrow.h free of functions of the standard library, which the linker could
+// share between instruction sets and which a GPU lacks. Calls of the C library are free of that.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +10,14 @@
 namespace infiniop {
 namespace {  // NOLINT: one copy for each instruction set
 
-#define INFINIOP_LIBRARY_FUNCTION(name)                        \
-  inline double name(double x) { return __builtin_##name(x); } \
-  inline float name(float x) { return __builtin_##name##f(x); }
+#ifdef __CUDACC__
+#define INFINIOP_C(name) ::name
+#else
+#define INFINIOP_C(name) __builtin_##name
+#endif
+#define INFINIOP_LIBRARY_FUNCTION(name)                          \
+  inline double name(double x) { return INFINIOP_C(name)(x); }   \
+  inline float name(float x) { return INFINIOP_C(name##f)(x); }
 INFINIOP_LIBRARY_FUNCTION(acos)
 INFINIOP_LIBRARY_FUNCTION(asin)
 INFINIOP_LIBRARY_FUNCTION(asinh)
@@ -23,8 +29,14 @@ INFINIOP_LIBRARY_FUNCTION(fabs)
 INFINIOP_LIBRARY_FUNCTION(floor)
 INFINIOP_LIBRARY_FUNCTION(log10)
 INFINIOP_LIBRARY_FUNCTION(log1p)
-#undef INFINIOP_LIBRARY_FUNCTION
 
+#ifdef __CUDACC__
+// A GPU has instructions for the first steps of these.
+INFINIOP_LIBRARY_FUNCTION(exp)
+INFINIOP_LIBRARY_FUNCTION(tanh)
+INFINIOP_LIBRARY_FUNCTION(erf)
+INFINIOP_LIBRARY_FUNCTION(erfc)
+#else
 inline double exp(double x) { return __builtin_exp(x); }
 
 // In vectors where the library's is a call for each element; off by at most 2 units of the last place.
@@ -104,6 +116,8 @@ inline float erf(float x) {
   const float far = 1.0f - erfc(magnitude);
   return magnitude < 1.0f ? p * x : (x < 0.0f ? -far : far);
 }
+#endif
+#undef INFINIOP_LIBRARY_FUNCTION
 
 template <class T>
 inline T sigmoid(T x) {
@@ -112,8 +126,8 @@ inline T sigmoid(T x) {
   return (x < T(0) ? e : T(1)) / (T(1) + e);
 }
 
-inline double hypot(double a, double b) { return __builtin_hypot(a, b); }
-inline float hypot(float a, float b) { return __builtin_hypotf(a, b); }
+inline double hypot(double a, double b) { return INFINIOP_C(hypot)(a, b); }
+inline float hypot(float a, float b) { return INFINIOP_C(hypotf)(a, b); }
 
 template <class T>
 inline T log_add_exp(T a, T b) {
@@ -137,8 +151,8 @@ inline T fmin(T a, T b) {
   return a < b || b != b ? a : b;
 }
 
-inline double fmod(double a, double b) { return __builtin_fmod(a, b); }
-inline float fmod(float a, float b) { return __builtin_fmodf(a, b); }
+inline double fmod(double a, double b) { return INFINIOP_C(fmod)(a, b); }
+inline float fmod(float a, float b) { return INFINIOP_C(fmodf)(a, b); }
 // Machines trap on x / 0 and on the one quotient that does not fit.
 template <class T>
 inline T fmod(T a, T b) {
