@@ -73,6 +73,11 @@ struct Request {
             out[missing + d]);
       }
     }
+    return check_output_strides();
+  }
+
+  infiniStatus_t check_output_strides() const {
+    const auto& out = tensors[0]->shape;
     for (size_t d = 0; d < out.size() && !tensors[0]->is_empty(); ++d) {
       if (out[d] <= 1 || tensors[0]->strides[d] != 0) continue;
       return fail(function, INFINI_STATUS_BAD_TENSOR_STRIDES,
@@ -142,8 +147,14 @@ infiniStatus_t create(const char* function, const OperatorInfo& info, void* hand
   plan = {};
   plan.info = &info;
   if (auto status = request.check_dtypes()) return status;
-  if (auto status = request.check_shapes()) return status;
-  if (auto status = request.make_nest(&plan.nest)) return status;
+  if (info.kind == OperatorKind::Gemm) {
+    if (auto status = request.check_output_strides()) return status;
+    if (auto status = make_product(function, info, request.tensors, &plan.product)) return status;
+    plan.nest.total = plan.product.batch * plan.product.m * plan.product.n;
+  } else {
+    if (auto status = request.check_shapes()) return status;
+    if (auto status = request.make_nest(&plan.nest)) return status;
+  }
   for (int t = 0; t <= info.inputs; ++t) plan.dtype[t] = request.tensors[t]->dtype;
   if (attributes) std::memcpy(plan.attributes, attributes, sizeof plan.attributes);
   if (info.kind == OperatorKind::Constant) encode(info.constant, plan.dtype[0], plan.element);
@@ -210,7 +221,8 @@ infiniStatus_t compute(const char* function, const OperatorInfo& info, const voi
   }
   if (descriptor->plan.nest.total == 0) return INFINI_STATUS_SUCCESS;
   for (int t = 0; t <= info.inputs; ++t) {
-    if (addresses[t]) continue;
+    const bool empty = info.kind == OperatorKind::Gemm && t > 0 && descriptor->plan.product.k == 0;
+    if (addresses[t] || empty) continue;
     return fail(function, INFINI_STATUS_NULL_POINTER, "%s is null, but its tensor has elements", info.tensor_names[t]);
   }
   const size_t needed = descriptor->prepared->workspace_size();

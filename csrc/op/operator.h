@@ -9,6 +9,7 @@
 #include "infinirt_ext.h"
 #include "op/nest.h"
 #include "op/object.h"
+#include "op/product.h"
 
 namespace infiniop {
 
@@ -21,6 +22,7 @@ enum class OperatorKind : uint8_t {
   Cast,      // the input in another type
   Constant,  // ones or zeros
   Fill,      // an element that the call names
+  Gemm,      // a product of matrices
 };
 
 enum class DtypeRule : uint8_t { Same, Truth, Cast };
@@ -44,7 +46,8 @@ class Device;
 // Everything that compute needs, checked and chosen when the descriptor is made. The same for every device.
 struct Plan {
   const OperatorInfo* info;
-  Nest nest;
+  Nest nest;        // of Gemm only the number of elements
+  Product product;  // of Gemm
   infiniDtype_t dtype[kMaxOperands];
   double attributes[kMaxAttributes];
   unsigned char element[16];  // what Constant and Fill write

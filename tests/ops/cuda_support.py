@@ -65,6 +65,10 @@ class CudaText:
         self.folder = folder
         self.program: str = self.library.program().decode()
         self.files = self._files()
+        self.library.option.restype = ctypes.c_char_p
+        self.options: list[str] = []
+        while (option := self.library.option(len(self.options))) is not None:
+            self.options.append(option.decode())
         self.runners: dict[str, ctypes.CDLL] = {}
 
     def _files(self) -> dict[str, str]:

@@ -1,5 +1,6 @@
 // For the tests: what the library gives NVIDIA's compiler and a launch for a plan, on machines without a GPU.
 #include <cstring>
+#include <iterator>
 
 #include "op/nvidia/source.h"
 
@@ -35,6 +36,10 @@ extern "C" int describe(const char* name, int kind, int map, int operands, const
 }
 
 extern "C" const char* program() { return nvidia::program_text(); }
+
+extern "C" const char* option(int index) {
+  return index < static_cast<int>(std::size(nvidia::kCompileOptions)) ? nvidia::kCompileOptions[index] : nullptr;
+}
 
 extern "C" int file(int index, const char** name, const char** text) {
   const auto files = nvidia::program_files();

@@ -30,10 +30,9 @@ def compile_for(cuda: CudaText, described: Described, arch: str) -> bytes:
     options = infinirt.ProgramOptions(
         name="kernel.cu",
         arch=arch,
-        std="c++17",
-        fma=False,
+        std=None,
         headers={**cuda.files, "variant.h": described.text},
-        extra=["--device-as-default-execution-space", "-DNDEBUG"],
+        extra=cuda.options,
     )
     log = io.StringIO()
     code = infinirt.Program(cuda.program, "c++", options).compile("cubin", logs=log).code

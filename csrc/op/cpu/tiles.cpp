@@ -17,6 +17,43 @@ void convert_tile(size_t count, void* out, const void* in) {
   for (size_t i = 0; i < count; ++i) to[i] = convert(from[i]);
 }
 
+// Four rows by as many columns as stay in registers.
+template <class T, int Columns>
+void multiply_tile(int64_t m, int64_t n, int64_t k, const void* a_data, const void* b_data, void* sum_data) {
+  const auto *a = static_cast<const T*>(a_data), *b = static_cast<const T*>(b_data);
+  auto* sum = static_cast<T*>(sum_data);
+  constexpr int kRows = 4;
+  int64_t row = 0;
+  for (; row + kRows <= m; row += kRows) {
+    int64_t column = 0;
+    for (; column + Columns <= n; column += Columns) {
+      T held[kRows][Columns] = {};
+      for (int64_t i = 0; i < k; ++i) {
+        const T* line = b + i * n + column;
+        for (int r = 0; r < kRows; ++r) {
+          const T factor = a[(row + r) * k + i];
+          for (int j = 0; j < Columns; ++j) held[r][j] += factor * line[j];
+        }
+      }
+      for (int r = 0; r < kRows; ++r) {
+        for (int j = 0; j < Columns; ++j) sum[(row + r) * n + column + j] += held[r][j];
+      }
+    }
+    for (int r = 0; r < kRows; ++r) {
+      for (int64_t i = 0; i < k; ++i) {
+        const T factor = a[(row + r) * k + i];
+        for (int64_t j = column; j < n; ++j) sum[(row + r) * n + j] += factor * b[i * n + j];
+      }
+    }
+  }
+  for (; row < m; ++row) {
+    for (int64_t i = 0; i < k; ++i) {
+      const T factor = a[row * k + i];
+      for (int64_t j = 0; j < n; ++j) sum[row * n + j] += factor * b[i * n + j];
+    }
+  }
+}
+
 }  // namespace
 
 extern const Tiles INFINIOP_TILES = {
@@ -27,6 +64,8 @@ extern const Tiles INFINIOP_TILES = {
     convert_tile<uint8_t, float, to_float8>,
     convert_tile<uint16_t, float, to_float16>,
     convert_tile<uint16_t, float, to_bfloat16>,
+    multiply_tile<float, 16>,
+    multiply_tile<double, 8>,
 };
 
 }  // namespace infiniop::cpu

@@ -16,6 +16,10 @@ class NvidiaDevice final : public Device {
   infiniDevice_t number() const override { return INFINI_DEVICE_NVIDIA; }
 
   std::unique_ptr<Prepared> prepare(const Plan& plan, infinirtError_t* error) const override {
+    if (plan.info->kind == OperatorKind::Gemm) {
+      infinirtXSetLastError(*error = infinirtErrorNotSupported, "not yet");
+      return nullptr;
+    }
     return prepare_element_wise(plan, error);
   }
 };

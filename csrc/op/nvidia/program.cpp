@@ -1,5 +1,6 @@
 #include "op/nvidia/program.h"
 
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <string>
@@ -39,8 +40,6 @@ infinirtError_t load(const Variant& variant, infinirtXCompiled_t compiled, Progr
 
 infinirtError_t build(const Variant& variant, const std::string& text, const std::string& architecture,
                       Program* program) {
-  // Products and sums are not contracted, as on the CPU.
-  const char* const options[] = {"-std=c++17", "--fmad=false", "--device-as-default-execution-space", "-DNDEBUG"};
   constexpr size_t kFiles = 5;
   const char *names[kFiles] = {"variant.h"}, *texts[kFiles] = {text.c_str()};
   size_t count = 1;
@@ -54,8 +53,8 @@ infinirtError_t build(const Variant& variant, const std::string& text, const std
   info.source = program_text();
   info.name = variant.name;
   info.architecture = architecture.c_str();
-  info.options = options;
-  info.optionCount = sizeof options / sizeof *options;
+  info.options = kCompileOptions;
+  info.optionCount = std::size(kCompileOptions);
   info.headers = texts;
   info.headerNames = names;
   info.headerCount = count;

@@ -38,6 +38,11 @@ std::string variant_text(const Variant& variant);
 std::string elements_kernel_name(const Variant& variant);
 std::string vectors_kernel_name(const Variant& variant);
 
+// For the compiler. Products and sums are not contracted, as on the CPU. 186: that an unsigned number is not below 0 is no news in a
+// template.
+inline constexpr const char* kCompileOptions[] = {"-std=c++17", "--fmad=false", "--device-as-default-execution-space",
+                                                  "--diag-suppress=186"};
+
 // The program itself, and the files that it includes but "variant.h": names and texts.
 const char* program_text();
 std::array<std::pair<const char*, const char*>, 4> program_files();

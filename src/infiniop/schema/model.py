@@ -25,7 +25,7 @@ COMPUTED_AS = {
 
 Role = Literal["out", "in", "unused"]
 DtypeRule = Literal["same", "truth", "cast"]
-Kind = Literal["map", "copy", "cast", "constant", "fill"]
+Kind = Literal["map", "copy", "cast", "constant", "fill", "gemm"]
 
 
 @dataclass(frozen=True)

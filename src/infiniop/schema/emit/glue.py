@@ -6,7 +6,7 @@ from .. import OPERATORS
 from ..model import EVERYTHING, Operator
 from .header import signatures
 
-KINDS = {"map": "Map", "copy": "Copy", "cast": "Cast", "constant": "Constant", "fill": "Fill"}
+KINDS = {"map": "Map", "copy": "Copy", "cast": "Cast", "constant": "Constant", "fill": "Fill", "gemm": "Gemm"}
 
 
 def info(number: int, operator: Operator) -> str:
