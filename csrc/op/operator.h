@@ -23,6 +23,7 @@ enum class OperatorKind : uint8_t {
   Constant,  // ones or zeros
   Fill,      // an element that the call names
   Gemm,      // a product of matrices
+  Scale,     // a part of Gemm, in no schema: the input times attribute 0, or 0 where that is 0
 };
 
 enum class DtypeRule : uint8_t { Same, Truth, Cast };

@@ -16,7 +16,7 @@ namespace {
 
 // Tiles that go through buffers: their parts fit the second-level cache.
 constexpr int64_t kPackedTile = 256, kDepth = 256;
-constexpr int64_t kLargestTile = 1024, kSmallestTile = 64;
+constexpr int64_t kLargestTile = 1024, kSmallestTile = 128;
 
 // The first argument, by value; then the addresses of c, a and b.
 struct GemmWork {
@@ -231,10 +231,10 @@ class PreparedGemm final : public Prepared {
   }
 
  private:
-  // Large tiles, but enough of them for all processors, and not more than a grid can have.
+  // Large tiles, but several for each processor: the runtime lets the first block of a grid run alone. Not more than a grid can have.
   void choose_tiles() {
     const Product& p = work_.product;
-    const auto wanted = static_cast<int64_t>(2 * std::max(1u, std::thread::hardware_concurrency()));
+    const auto wanted = static_cast<int64_t>(8 * std::max(1u, std::thread::hardware_concurrency()));
     const int64_t largest = work_.direct ? kLargestTile : kPackedTile;
     work_.tile_m = work_.tile_n = largest;
     const auto count = [&] {

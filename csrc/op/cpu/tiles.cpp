@@ -17,23 +17,23 @@ void convert_tile(size_t count, void* out, const void* in) {
   for (size_t i = 0; i < count; ++i) to[i] = convert(from[i]);
 }
 
-// Four rows by as many columns as stay in registers.
-template <class T, int Columns>
+// Four rows by as many columns as stay in registers, written with vectors of 64 bytes, which compilers split as the machine needs.
+template <class T>
 void multiply_tile(int64_t m, int64_t n, int64_t k, const void* a_data, const void* b_data, void* sum_data) {
   const auto *a = static_cast<const T*>(a_data), *b = static_cast<const T*>(b_data);
   auto* sum = static_cast<T*>(sum_data);
-  constexpr int kRows = 4;
+  using Vector [[gnu::vector_size(64)]] = T;
+  constexpr int kRows = 4, Columns = 64 / sizeof(T);
   int64_t row = 0;
   for (; row + kRows <= m; row += kRows) {
     int64_t column = 0;
     for (; column + Columns <= n; column += Columns) {
-      T held[kRows][Columns] = {};
+      Vector held[kRows] = {};
       for (int64_t i = 0; i < k; ++i) {
-        const T* line = b + i * n + column;
-        for (int r = 0; r < kRows; ++r) {
-          const T factor = a[(row + r) * k + i];
-          for (int j = 0; j < Columns; ++j) held[r][j] += factor * line[j];
-        }
+        Vector line;
+        __builtin_memcpy(&line, b + i * n + column, sizeof line);
+#pragma GCC unroll 4
+        for (int r = 0; r < kRows; ++r) held[r] += a[(row + r) * k + i] * line;
       }
       for (int r = 0; r < kRows; ++r) {
         for (int j = 0; j < Columns; ++j) sum[(row + r) * n + column + j] += held[r][j];
@@ -64,8 +64,8 @@ extern const Tiles INFINIOP_TILES = {
     convert_tile<uint8_t, float, to_float8>,
     convert_tile<uint16_t, float, to_float16>,
     convert_tile<uint16_t, float, to_bfloat16>,
-    multiply_tile<float, 16>,
-    multiply_tile<double, 8>,
+    multiply_tile<float>,
+    multiply_tile<double>,
 };
 
 }  // namespace infiniop::cpu

@@ -3,6 +3,7 @@
 #include "op/device.h"
 
 #include "op/nvidia/element_wise.h"
+#include "op/nvidia/gemm.h"
 
 namespace infiniop {
 
@@ -16,11 +17,7 @@ class NvidiaDevice final : public Device {
   infiniDevice_t number() const override { return INFINI_DEVICE_NVIDIA; }
 
   std::unique_ptr<Prepared> prepare(const Plan& plan, infinirtError_t* error) const override {
-    if (plan.info->kind == OperatorKind::Gemm) {
-      infinirtXSetLastError(*error = infinirtErrorNotSupported, "not yet");
-      return nullptr;
-    }
-    return prepare_element_wise(plan, error);
+    return plan.info->kind == OperatorKind::Gemm ? prepare_gemm(plan, error) : prepare_element_wise(plan, error);
   }
 };
 

@@ -93,7 +93,16 @@ std::string computed_type(infiniDtype_t dtype) {
   return is_float(dtype) ? "float" : element_type(dtype);
 }
 
-bool computes(OperatorKind kind) { return kind == OperatorKind::Map || kind == OperatorKind::Cast; }
+bool computes(OperatorKind kind) {
+  return kind == OperatorKind::Map || kind == OperatorKind::Cast || kind == OperatorKind::Scale;
+}
+
+std::string scale_text(infiniDtype_t dtype) {
+  const std::string type = computed_type(dtype);
+  return "struct Expression {\n  " + type + " factor;\n  explicit Expression(const double* attributes) : factor(" + type +
+         "(attributes[0])) {}\n  " + type + " operator()(" + type + " x) const { return factor == " + type + "(0) ? " + type +
+         "(0) : factor * x; }\n};\n";
+}
 
 std::string cast_text(infiniDtype_t to, infiniDtype_t from) {
   std::string value = "static_cast<" + computed_type(to) + ">(x)";
@@ -116,6 +125,7 @@ std::string expression_text(const Variant& variant) {
     return (text.integer && !is_float(variant.dtype[1]) ? text.integer : text.any) + std::string("using Expression = Map<") +
            computed_type(variant.dtype[1]) + ">;\n";
   }
+  if (variant.kind == OperatorKind::Scale) return scale_text(variant.dtype[0]);
   return variant.kind == OperatorKind::Cast ? cast_text(variant.dtype[0], variant.dtype[1]) : kCopyText;
 }
 
