@@ -36,7 +36,8 @@ std::vector<std::string> library_folders() {
 const char* library_folder(int index) {
   auto& f = folders();
   std::lock_guard guard(f.mutex);
-  return index >= 0 && static_cast<size_t>(index) < f.list.size() ? f.list[static_cast<size_t>(index)].c_str() : nullptr;
+  return index >= 0 && static_cast<size_t>(index) < f.list.size() ? f.list[static_cast<size_t>(index)].c_str()
+                                                                  : nullptr;
 }
 
 }  // namespace infinirt

@@ -15,8 +15,8 @@ namespace {  // NOLINT: one copy for each instruction set
 #else
 #define INFINIOP_C(name) __builtin_##name
 #endif
-#define INFINIOP_LIBRARY_FUNCTION(name)                          \
-  inline double name(double x) { return INFINIOP_C(name)(x); }   \
+#define INFINIOP_LIBRARY_FUNCTION(name)                        \
+  inline double name(double x) { return INFINIOP_C(name)(x); } \
   inline float name(float x) { return INFINIOP_C(name##f)(x); }
 INFINIOP_LIBRARY_FUNCTION(acos)
 INFINIOP_LIBRARY_FUNCTION(asin)

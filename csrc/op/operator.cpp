@@ -228,7 +228,8 @@ infiniStatus_t compute(const char* function, const OperatorInfo& info, const voi
   const size_t needed = descriptor->prepared->workspace_size();
   if (values.workspace.size < needed) {
     return fail(function, INFINI_STATUS_INSUFFICIENT_WORKSPACE,
-                "workspace_size is %zu, but this descriptor needs %zu bytes: as many as the function for its workspace's size says",
+                "workspace_size is %zu, but this descriptor needs %zu bytes: as many as the function for its "
+                "workspace's size says",
                 values.workspace.size, needed);
   }
   if (needed > 0 && !values.workspace.address) {

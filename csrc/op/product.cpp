@@ -24,8 +24,7 @@ Product transposed(const Product& product) {
   const auto turned = [](const Matrix& matrix) {
     return Matrix{matrix.column_stride, matrix.row_stride, matrix.batch_stride};
   };
-  return {product.batch,     product.n,         product.m,        product.k,
-          turned(product.c), turned(product.b), turned(product.a)};
+  return {product.batch, product.n, product.m, product.k, turned(product.c), turned(product.b), turned(product.a)};
 }
 
 namespace {
@@ -62,12 +61,13 @@ infiniStatus_t make_product(const char* function, const OperatorInfo& info, cons
   }
   const auto [c, a, b] = sizes;
   const auto differs = [&](int t, size_t dimension, size_t size, int other, size_t other_dimension, size_t expected) {
-    return fail(function, INFINI_STATUS_BAD_TENSOR_SHAPE,
-                "%s has shape %s: dimension %zu has size %zu, but dimension %zu of %s, of shape %s, has %zu; they must be "
-                "the same",
-                info.tensor_names[t], show(tensors[t]->shape).c_str(), tensors[t]->shape.size() - 2 + dimension, size,
-                tensors[other]->shape.size() - 2 + other_dimension, info.tensor_names[other],
-                show(tensors[other]->shape).c_str(), expected);
+    return fail(
+        function, INFINI_STATUS_BAD_TENSOR_SHAPE,
+        "%s has shape %s: dimension %zu has size %zu, but dimension %zu of %s, of shape %s, has %zu; they must be "
+        "the same",
+        info.tensor_names[t], show(tensors[t]->shape).c_str(), tensors[t]->shape.size() - 2 + dimension, size,
+        tensors[other]->shape.size() - 2 + other_dimension, info.tensor_names[other],
+        show(tensors[other]->shape).c_str(), expected);
   };
   if (a.rows != c.rows) return differs(1, 0, a.rows, 0, 0, c.rows);
   if (b.columns != c.columns) return differs(2, 1, b.columns, 0, 1, c.columns);
@@ -79,8 +79,8 @@ infiniStatus_t make_product(const char* function, const OperatorInfo& info, cons
                 info.tensor_names[t], show(tensors[t]->shape).c_str(), sizes[t].batch, info.tensor_names[0],
                 show(tensors[0]->shape).c_str(), c.batch);
   }
-  *product = {static_cast<int64_t>(c.batch),     static_cast<int64_t>(c.rows),      static_cast<int64_t>(c.columns),
-              static_cast<int64_t>(a.columns),   matrix_of(*tensors[0], c.batch), matrix_of(*tensors[1], c.batch),
+  *product = {static_cast<int64_t>(c.batch),   static_cast<int64_t>(c.rows),    static_cast<int64_t>(c.columns),
+              static_cast<int64_t>(a.columns), matrix_of(*tensors[0], c.batch), matrix_of(*tensors[1], c.batch),
               matrix_of(*tensors[2], c.batch)};
   return INFINI_STATUS_SUCCESS;
 }

@@ -75,12 +75,17 @@ class CudaText:
         files = {}
         name, text = ctypes.c_char_p(), ctypes.c_char_p()
         while self.library.file(len(files), ctypes.byref(name), ctypes.byref(text)):
-            assert name.value is not None and text.value is not None
+            assert name.value is not None
+            assert text.value is not None
             files[name.value.decode()] = text.value.decode()
         return files
 
     def describe(
-        self, operator: Operator, dtypes: Sequence[str], shape: Sequence[int], strides: Sequence[Sequence[int]]
+        self,
+        operator: Operator,
+        dtypes: Sequence[str],
+        shape: Sequence[int],
+        strides: Sequence[Sequence[int]],
     ) -> Described:
         """Operands in the order output, inputs; strides in bytes, of the output's shape."""
         text = ctypes.create_string_buffer(NAME_SIZE)

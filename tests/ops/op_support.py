@@ -113,9 +113,7 @@ def compute(
         [pointer(element.ctypes.data if element is not None else None)] if operator.kind == "fill" else []
     )
     return int(
-        function(
-            descriptor, *scratch, *given, *numbers_of(operator, values, True), *filler, pointer(stream)
-        )
+        function(descriptor, *scratch, *given, *numbers_of(operator, values, True), *filler, pointer(stream))
     )
 
 
@@ -163,7 +161,9 @@ class Memory:
             error, address = rt.infinirtMalloc(max(root.nbytes, 1))
             assert int(error) == 0, message()
             self.copies[id(root)] = (root, int(address))
-            self._copy(int(address), root.ctypes.data, root.nbytes, rt.infinirtMemcpyKind.infinirtMemcpyHostToDevice)
+            self._copy(
+                int(address), root.ctypes.data, root.nbytes, rt.infinirtMemcpyKind.infinirtMemcpyHostToDevice
+            )
         return self.copies[id(root)][1] + int(array.ctypes.data - root.ctypes.data)
 
     @staticmethod
@@ -174,7 +174,9 @@ class Memory:
         """After all work: the host's arrays are as the device's."""
         for root, address in self.copies.values():
             if root.flags.writeable:
-                self._copy(root.ctypes.data, address, root.nbytes, rt.infinirtMemcpyKind.infinirtMemcpyDeviceToHost)
+                self._copy(
+                    root.ctypes.data, address, root.nbytes, rt.infinirtMemcpyKind.infinirtMemcpyDeviceToHost
+                )
             assert int(rt.infinirtFree(address)[0]) == 0, message()
 
 

@@ -17,7 +17,9 @@ from infiniop.schema import OPERATORS, Operator
 from infiniop.schema.model import EVERYTHING
 
 MAPS = [operator for operator in OPERATORS if operator.kind == "map"]
-WITHOUT_GPU = [operator for operator in OPERATORS if operator.kind in ("map", "copy", "cast", "constant", "fill")]
+WITHOUT_GPU = [
+    operator for operator in OPERATORS if operator.kind in ("map", "copy", "cast", "constant", "fill")
+]
 
 
 @pytest.fixture(scope="module")
@@ -94,9 +96,7 @@ def test_vectors_are_taken_where_they_can_be(cuda: CudaText) -> None:
 
 
 def run_layouts(cuda: CudaText, operator: Operator, dtype: str) -> None:
-    for what, shape, inputs in layouts(
-        lambda s, i: ordinary(operator, dtype, s, i), len(operator.inputs)
-    ):
+    for what, shape, inputs in layouts(lambda s, i: ordinary(operator, dtype, s, i), len(operator.inputs)):
         if 0 in shape:
             continue
         out = output(operator, dtype, shape)
@@ -137,7 +137,11 @@ def test_copies_and_fills_on_the_host(cuda: CudaText) -> None:
     copy, fill = BY_NAME["Rearrange"], BY_NAME["Fill"]
     for dtype in EVERYTHING:
         size = np.dtype(NUMPY[dtype]).itemsize
-        raw = np.random.default_rng(1).integers(0, 2, (6, 10, 7, size), dtype=np.uint8).view(NUMPY[dtype])[..., 0]
+        raw = (
+            np.random.default_rng(1)
+            .integers(0, 2, (6, 10, 7, size), dtype=np.uint8)
+            .view(NUMPY[dtype])[..., 0]
+        )
         out = np.zeros((7, 10, 6), dtype=raw.dtype)
         cuda.run_on_host(copy, [dtype] * 2, [out, raw.T])
         assert out.tobytes() == np.ascontiguousarray(raw.T).tobytes()

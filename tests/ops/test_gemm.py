@@ -83,7 +83,16 @@ def test_layouts(dtype: str) -> None:
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize(
     ("m", "n", "k"),
-    [(1, 1, 1), (1, 64, 300), (64, 1, 300), (300, 300, 1), (1, 1, 1000), (2, 3, 4), (300, 520, 700), (8, 2100, 16)],
+    [
+        (1, 1, 1),
+        (1, 64, 300),
+        (64, 1, 300),
+        (300, 300, 1),
+        (1, 1, 1000),
+        (2, 3, 4),
+        (300, 520, 700),
+        (8, 2100, 16),
+    ],
 )
 def test_sizes(dtype: str, m: int, n: int, k: int) -> None:
     c = np.full((m, n), np.nan).astype(NUMPY[dtype])
@@ -144,7 +153,13 @@ def test_nothing_to_sum_up_and_nothing_to_do(dtype: str) -> None:
             alpha=1, beta=1)  # fmt: skip
 
 
-def refused(c: list[int], a: list[int], b: list[int], dtypes: str | list[str] = "F32", strides: list[int] | None = None) -> tuple[int, str]:
+def refused(
+    c: list[int],
+    a: list[int],
+    b: list[int],
+    dtypes: str | list[str] = "F32",
+    strides: list[int] | None = None,
+) -> tuple[int, str]:
     names = [dtypes] * 3 if isinstance(dtypes, str) else dtypes
     with handle() as owner:
         tensors = {}
@@ -179,11 +194,14 @@ def test_shapes_that_do_not_fit(c: list[int], a: list[int], b: list[int], words:
 
 def test_other_bad_input() -> None:
     status, text = refused([2, 3], [2, 5], [5, 3], ["F32", "F32", "F64"])
-    assert status == BAD_DTYPE and "F64" in text
+    assert status == BAD_DTYPE
+    assert "F64" in text
     status, text = refused([2, 3], [2, 5], [5, 3], "I32")
-    assert status == BAD_DTYPE and "F16, F32, F64, BF16" in text
+    assert status == BAD_DTYPE
+    assert "F16, F32, F64, BF16" in text
     status, text = refused([2, 3], [2, 5], [5, 3], strides=[0, 1])
-    assert status == BAD_STRIDES and "c has stride 0 in dimension 0" in text
+    assert status == BAD_STRIDES
+    assert "c has stride 0 in dimension 0" in text
     with handle() as owner:
         tensors = {name: create_tensor("F32", [3, 3])[1] for name in "cab"}
         status, gemm = create(GEMM, owner, tensors)
@@ -227,7 +245,9 @@ def test_without_a_library() -> None:
 
 
 def test_a_library_that_cannot_be_loaded_is_named() -> None:
-    assert "INFINIOP_BLAS_LIBRARY is '/nowhere/libblas.so'" in elsewhere(INFINIOP_BLAS_LIBRARY="/nowhere/libblas.so")
+    assert "INFINIOP_BLAS_LIBRARY is '/nowhere/libblas.so'" in elsewhere(
+        INFINIOP_BLAS_LIBRARY="/nowhere/libblas.so"
+    )
 
 
 @pytest.mark.peer("scipy-openblas64")

@@ -14,6 +14,8 @@ from infiniop.schema import OPERATORS, Operator
 pytestmark = pytest.mark.usefixtures("device")
 
 MAPS = [operator for operator in OPERATORS if operator.kind == "map"]
+
+
 def apply(operator: Operator, dtype: str, inputs: list[Array], out: Array, what: str) -> None:
     names = [tensor.name for tensor in operator.inputs]
     result_type = "U8" if operator.dtype_rule == "truth" else dtype

@@ -69,10 +69,11 @@ const Blas* search() {
     if (std::strcmp(given, "none") == 0) return nullptr;
     const Blas* blas = open(given);
     if (!blas) {
-      std::fprintf(stderr,
-                   "infiniop: INFINIOP_BLAS_LIBRARY is '%s', which cannot be loaded or has no cblas_sgemm; matrix products "
-                   "will be slow\n",
-                   given);
+      std::fprintf(
+          stderr,
+          "infiniop: INFINIOP_BLAS_LIBRARY is '%s', which cannot be loaded or has no cblas_sgemm; matrix products "
+          "will be slow\n",
+          given);
     }
     return blas;
   }
@@ -99,13 +100,13 @@ template <class T, class Integer>
 void call(void* function, int64_t m, int64_t n, int64_t k, T alpha, const Operand<T>& a, const Operand<T>& b, T beta,
           T* c, int64_t leading) {
   constexpr int kRowMajor = 101, kAsIs = 111, kTransposed = 112;
-  using Function = void (*)(int, int, int, Integer, Integer, Integer, T, const T*, Integer, const T*, Integer, T, T*,
-                            Integer);
+  using Function =
+      void (*)(int, int, int, Integer, Integer, Integer, T, const T*, Integer, const T*, Integer, T, T*, Integer);
   places().acquire();
-  reinterpret_cast<Function>(function)(kRowMajor, a.transposed ? kTransposed : kAsIs, b.transposed ? kTransposed : kAsIs,
-                                       static_cast<Integer>(m), static_cast<Integer>(n), static_cast<Integer>(k), alpha,
-                                       a.data, static_cast<Integer>(a.leading), b.data, static_cast<Integer>(b.leading),
-                                       beta, c, static_cast<Integer>(leading));
+  reinterpret_cast<Function>(function)(
+      kRowMajor, a.transposed ? kTransposed : kAsIs, b.transposed ? kTransposed : kAsIs, static_cast<Integer>(m),
+      static_cast<Integer>(n), static_cast<Integer>(k), alpha, a.data, static_cast<Integer>(a.leading), b.data,
+      static_cast<Integer>(b.leading), beta, c, static_cast<Integer>(leading));
   places().release();
 }
 

@@ -213,8 +213,8 @@ class PreparedGemm final : public Prepared {
     work_.dtype = plan.dtype[0];
     work_.blas = find_blas();
     const bool computed = work_.dtype == INFINI_DTYPE_F32 || work_.dtype == INFINI_DTYPE_F64;
-    work_.direct = work_.blas && computed && c.possible && major_of(p.m, p.k, p.a).possible &&
-                   major_of(p.k, p.n, p.b).possible;
+    work_.direct =
+        work_.blas && computed && c.possible && major_of(p.m, p.k, p.a).possible && major_of(p.k, p.n, p.b).possible;
     choose_tiles();
   }
 

@@ -8,7 +8,7 @@ struct Arguments {
   static constexpr int kLevels = 8, kOperands = 4;
 
   long long items;  // vectors of as many elements as the kernel is wide
-  int tail;         // elements behind the last of them, where there is one level
+  int tail;  // elements behind the last of them, where there is one level
   // Per level, the innermost first and counted in items. Division by `size` of what is less than 2^31 is
   // (high half of (n * magic) + n) >> shift.
   unsigned magic[kLevels];

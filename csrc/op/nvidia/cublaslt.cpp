@@ -98,7 +98,7 @@ bool try_library(const std::string& path, CublasLt& library, std::string& tried)
     return false;
   }
   bool complete = true;
-#define X(result, name, parameters)                                                             \
+#define X(result, name, parameters)                                                         \
   library.name = reinterpret_cast<decltype(library.name)>(dlsym(opened, "cublasLt" #name)); \
   complete = complete && library.name;
   INFINIOP_CUBLASLT_FUNCTIONS(X)
@@ -118,10 +118,10 @@ bool try_library(const std::string& path, CublasLt& library, std::string& tried)
 infinirtError_t CublasLt::check(LtStatus status, const char* doing) const {
   if (status == 0) return infinirtSuccess;
   constexpr int kAllocationFailed = 3, kInvalidValue = 7, kArchitecture = 8, kNotSupported = 15;
-  const infinirtError_t error = status == kAllocationFailed                              ? infinirtErrorMemoryAllocation
-                                : status == kInvalidValue                                ? infinirtErrorInvalidValue
+  const infinirtError_t error = status == kAllocationFailed                          ? infinirtErrorMemoryAllocation
+                                : status == kInvalidValue                            ? infinirtErrorInvalidValue
                                 : status == kNotSupported || status == kArchitecture ? infinirtErrorNotSupported
-                                                                                         : infinirtErrorUnknown;
+                                                                                     : infinirtErrorUnknown;
   char text[512];
   std::snprintf(text, sizeof text, "cuBLASLt (%s), %s: %s (status %d)", path.c_str(), doing, GetStatusString(status),
                 status);

@@ -92,7 +92,8 @@ class PreparedGemm final : public Prepared {
     void *c = operands[0], *a = operands[turned_ ? 2 : 1], *b = operands[turned_ ? 1 : 2];
     if (product_.k == 0 || alpha == 0) return scale_.launch_with(beta, c, stream);
     const auto given = reinterpret_cast<uintptr_t>(workspace.address);
-    char* memory = workspace_size_ > 0 ? reinterpret_cast<char*>((given + kAlignment - 1) / kAlignment * kAlignment) : nullptr;
+    char* memory =
+        workspace_size_ > 0 ? reinterpret_cast<char*>((given + kAlignment - 1) / kAlignment * kAlignment) : nullptr;
     if (a_.needed) {
       if (auto error = a_.in.launch(memory + a_.offset, a, stream)) return error;
       a = memory + a_.offset;
@@ -106,8 +107,8 @@ class PreparedGemm final : public Prepared {
       if (auto error = c_.in.launch(result, c, stream)) return error;
     }
     bool aligned = has_aligned_;
-    for (const void* address : {static_cast<const void*>(a), static_cast<const void*>(b),
-                                static_cast<const void*>(result)}) {
+    for (const void* address :
+         {static_cast<const void*>(a), static_cast<const void*>(b), static_cast<const void*>(result)}) {
       aligned = aligned && reinterpret_cast<uintptr_t>(address) % kVectorAlignment == 0;
     }
     if (!aligned && !has_any_) return unaligned();

@@ -52,18 +52,18 @@ infinirtError_t Matmul::describe(const Product& p, infiniDtype_t dtype) {
   const int type = type_of(dtype);
   doubles_ = dtype == INFINI_DTYPE_F64;
   const int scale = doubles_ ? kLtF64 : kLtF32;
-  if (auto error = library_.check(
-          library_.MatmulDescCreate(&matmul_, doubles_ ? kLtComputeF64 : kLtComputeF32, scale), "describing a product")) {
+  if (auto error = library_.check(library_.MatmulDescCreate(&matmul_, doubles_ ? kLtComputeF64 : kLtComputeF32, scale),
+                                  "describing a product")) {
     return error;
   }
   const Major a = major_of(p.m, p.k, p.a), b = major_of(p.k, p.n, p.b), c = major_of(p.m, p.n, p.c);
   const int32_t first = b.transposed ? kLtTransposed : kLtAsIs, second = a.transposed ? kLtTransposed : kLtAsIs;
-  if (auto error = library_.check(
-          library_.MatmulDescSetAttribute(matmul_, kLtMatmulTransA, &first, sizeof first), "setting an operation")) {
+  if (auto error = library_.check(library_.MatmulDescSetAttribute(matmul_, kLtMatmulTransA, &first, sizeof first),
+                                  "setting an operation")) {
     return error;
   }
-  if (auto error = library_.check(
-          library_.MatmulDescSetAttribute(matmul_, kLtMatmulTransB, &second, sizeof second), "setting an operation")) {
+  if (auto error = library_.check(library_.MatmulDescSetAttribute(matmul_, kLtMatmulTransB, &second, sizeof second),
+                                  "setting an operation")) {
     return error;
   }
   // Sizes as they lie in memory, in columns.
@@ -101,10 +101,9 @@ infinirtError_t Matmul::enqueue(LtHandle handle, const LtHeuristic& chosen, doub
   const auto single_alpha = static_cast<float>(alpha), single_beta = static_cast<float>(beta);
   const void* factors[2] = {&single_alpha, &single_beta};
   if (doubles_) factors[0] = &alpha, factors[1] = &beta;
-  return library_.check(
-      library_.Matmul(handle, matmul_, factors[0], b, first_, a, second_, factors[1], c, result_, c, result_,
-                      &chosen.algorithm, workspace, chosen.workspace_size, stream),
-      "enqueueing a product");
+  return library_.check(library_.Matmul(handle, matmul_, factors[0], b, first_, a, second_, factors[1], c, result_, c,
+                                        result_, &chosen.algorithm, workspace, chosen.workspace_size, stream),
+                        "enqueueing a product");
 }
 
 }  // namespace infiniop::nvidia

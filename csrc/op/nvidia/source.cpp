@@ -99,9 +99,9 @@ bool computes(OperatorKind kind) {
 
 std::string scale_text(infiniDtype_t dtype) {
   const std::string type = computed_type(dtype);
-  return "struct Expression {\n  " + type + " factor;\n  explicit Expression(const double* attributes) : factor(" + type +
-         "(attributes[0])) {}\n  " + type + " operator()(" + type + " x) const { return factor == " + type + "(0) ? " + type +
-         "(0) : factor * x; }\n};\n";
+  return "struct Expression {\n  " + type + " factor;\n  explicit Expression(const double* attributes) : factor(" +
+         type + "(attributes[0])) {}\n  " + type + " operator()(" + type + " x) const { return factor == " + type +
+         "(0) ? " + type + "(0) : factor * x; }\n};\n";
 }
 
 std::string cast_text(infiniDtype_t to, infiniDtype_t from) {
@@ -122,8 +122,8 @@ constexpr char kCopyText[] =
 std::string expression_text(const Variant& variant) {
   if (variant.kind == OperatorKind::Map) {
     const MapText& text = kMapTexts[variant.map];
-    return (text.integer && !is_float(variant.dtype[1]) ? text.integer : text.any) + std::string("using Expression = Map<") +
-           computed_type(variant.dtype[1]) + ">;\n";
+    return (text.integer && !is_float(variant.dtype[1]) ? text.integer : text.any) +
+           std::string("using Expression = Map<") + computed_type(variant.dtype[1]) + ">;\n";
   }
   if (variant.kind == OperatorKind::Scale) return scale_text(variant.dtype[0]);
   return variant.kind == OperatorKind::Cast ? cast_text(variant.dtype[0], variant.dtype[1]) : kCopyText;
@@ -140,7 +140,8 @@ int width_of(const Plan& plan, const Variant& variant) {
       const auto size = static_cast<int64_t>(size_of(plan.dtype[t]));
       if (t > 0 && variant.lie[t - 1] != Lie::SideBySide) continue;
       possible = nest.stride[t][0] == size;
-      for (int level = 1; level < nest.levels; ++level) possible = possible && nest.stride[t][level] % (size * width) == 0;
+      for (int level = 1; level < nest.levels; ++level)
+        possible = possible && nest.stride[t][level] % (size * width) == 0;
     }
     if (possible) return width;
   }
@@ -179,9 +180,7 @@ Variant variant_of(const Plan& plan) {
   variant.levels = nest.levels;
   std::copy_n(plan.dtype, kMaxOperands, variant.dtype);
   for (int t = 0; t < variant.inputs; ++t) {
-    variant.lie[t] = nest.is_scalar(t + 1)               ? Lie::Scalar
-                     : nest.stride[t + 1][0] == 0 ? Lie::Repeated
-                                                         : Lie::SideBySide;
+    variant.lie[t] = nest.is_scalar(t + 1) ? Lie::Scalar : nest.stride[t + 1][0] == 0 ? Lie::Repeated : Lie::SideBySide;
   }
   variant.width = width_of(plan, variant);
   variant.wide_index = needs_wide_index(nest, plan.dtype);

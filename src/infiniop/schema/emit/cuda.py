@@ -30,7 +30,9 @@ def render() -> str:
     lines = ["// Generated from src/infiniop/schema."]
     for operator in MAPS:
         integer = (
-            quoted(functor(operator, operator.integer_expression)) if operator.integer_expression else "nullptr"
+            quoted(functor(operator, operator.integer_expression))
+            if operator.integer_expression
+            else "nullptr"
         )
         lines.append(f"{{{quoted(functor(operator, operator.expression))}, {integer}}},")
     return "\n".join([*lines, ""])
