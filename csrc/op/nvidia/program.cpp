@@ -73,16 +73,18 @@ infinirtError_t find_program(const Variant& variant, Program* program) {
   static auto* const mutex = new std::mutex;
   std::string architecture;
   if (auto error = current_architecture(&architecture)) return error;
-  const std::string text = variant_text(variant);
-  std::lock_guard guard(*mutex);
-  const auto [place, is_new] = programs->try_emplace(architecture + text);
-  if (is_new) {
-    if (auto error = build(variant, text, architecture, &place->second)) {
-      programs->erase(place);
-      return error;
+  const std::string text = variant_text(variant), key = architecture + text;
+  {
+    std::lock_guard guard(*mutex);
+    if (const auto known = programs->find(key); known != programs->end()) {
+      *program = known->second;
+      return infinirtSuccess;
     }
   }
-  *program = place->second;
+  // Without the lock, so that threads compile at once; of two that compile the same the first one's is kept.
+  if (auto error = build(variant, text, architecture, program)) return error;
+  std::lock_guard guard(*mutex);
+  *program = programs->try_emplace(key, *program).first->second;
   return infinirtSuccess;
 }
 
