@@ -88,6 +88,20 @@ struct Request {
     return INFINI_STATUS_SUCCESS;
   }
 
+  // The first of the two halves that tensor 1 has along its last dimension.
+  infiniStatus_t take_half(Tensor* half) const {
+    const auto &out = tensors[0]->shape, &whole = tensors[1]->shape;
+    if (out.empty() || whole.empty() || whole.back() % 2 != 0 || whole.back() / 2 != out.back()) {
+      return fail(function, INFINI_STATUS_BAD_TENSOR_SHAPE,
+                  "%s has shape %s, and %s has %s; the last dimension of %s must be twice that of %s",
+                  info.tensor_names[1], show(whole).c_str(), info.tensor_names[0], show(out).c_str(),
+                  info.tensor_names[1], info.tensor_names[0]);
+    }
+    *half = *tensors[1];
+    half->shape.back() /= 2;
+    return INFINI_STATUS_SUCCESS;
+  }
+
   infiniStatus_t make_nest(Nest* nest) const {
     const auto& out = tensors[0]->shape;
     const int operands = 1 + info.inputs;
@@ -119,7 +133,7 @@ const Descriptor* find_descriptor(const char* function, const OperatorInfo& info
   if (!descriptor) {
     *status = fail(function, pointer ? INFINI_STATUS_BAD_PARAM : INFINI_STATUS_NULL_POINTER,
                    "desc %p is not an operator descriptor, or was destroyed", pointer);
-  } else if (descriptor->plan.info != &info) {
+  } else if (descriptor->plan.info != &info && descriptor->plan.info != info.scalar) {
     *status = fail(function, INFINI_STATUS_BAD_PARAM, "desc %p is a descriptor of %s, not of %s", pointer,
                    descriptor->plan.info->name, info.name);
     return nullptr;
@@ -127,8 +141,9 @@ const Descriptor* find_descriptor(const char* function, const OperatorInfo& info
   return descriptor;
 }
 
-infiniStatus_t create(const char* function, const OperatorInfo& info, void* handle_pointer, void** result,
+infiniStatus_t create(const char* function, const OperatorInfo& full, void* handle_pointer, void** result,
                       const void* const* pointers, const double* attributes) {
+  const OperatorInfo& info = full.scalar && !pointers[full.inputs] ? *full.scalar : full;
   if (!result) return fail(function, INFINI_STATUS_NULL_POINTER, "desc_ptr is null; the descriptor goes there");
   const auto* handle = static_cast<const Handle*>(find(Kind::Handle, handle_pointer));
   if (!handle) {
@@ -147,6 +162,13 @@ infiniStatus_t create(const char* function, const OperatorInfo& info, void* hand
   plan = {};
   plan.info = &info;
   if (auto status = request.check_dtypes()) return status;
+  Tensor half;
+  if (info.halves) {
+    if (auto status = request.take_half(&half)) return status;
+    request.tensors[1] = request.tensors[2] = &half;
+    plan.second_half =
+        static_cast<int64_t>(half.shape.back()) * half.strides.back() * static_cast<int64_t>(size_of(half.dtype));
+  }
   if (info.kind == OperatorKind::Gemm) {
     if (auto status = request.check_output_strides()) return status;
     if (auto status = make_product(function, info, request.tensors, &plan.product)) return status;
@@ -200,11 +222,12 @@ infiniStatus_t get_workspace_size(const char* function, const OperatorInfo& info
   return INFINI_STATUS_SUCCESS;
 }
 
-infiniStatus_t compute(const char* function, const OperatorInfo& info, const void* pointer, void* const* addresses,
+infiniStatus_t compute(const char* function, const OperatorInfo& full, const void* pointer, void* const* addresses,
                        void* stream_pointer, const CallValues& values) {
   infiniStatus_t status = INFINI_STATUS_SUCCESS;
-  const Descriptor* descriptor = find_descriptor(function, info, pointer, &status);
+  const Descriptor* descriptor = find_descriptor(function, full, pointer, &status);
   if (!descriptor) return status;
+  const OperatorInfo& info = *descriptor->plan.info;
   const auto stream = static_cast<infinirtStream_t>(stream_pointer);
   const char* type = nullptr;
   int id = 0;
@@ -234,6 +257,12 @@ infiniStatus_t compute(const char* function, const OperatorInfo& info, const voi
   }
   if (needed > 0 && !values.workspace.address) {
     return fail(function, INFINI_STATUS_NULL_POINTER, "workspace is null, but this descriptor needs %zu bytes", needed);
+  }
+  void* halves[kMaxTensors];
+  if (info.halves) {
+    for (int t = 0; t <= info.inputs; ++t) halves[t] = addresses[t];
+    halves[2] = static_cast<char*>(halves[2]) + descriptor->plan.second_half;
+    addresses = halves;
   }
   infinirtError_t error;
   if (values.attributes || values.element) {

@@ -40,6 +40,8 @@ struct OperatorInfo {
   const char* tensor_names[kMaxTensors];
   uint32_t dtypes;       // bit n: type n is possible for inputs (and the output, where there is no input)
   double constant;       // of OperatorKind::Constant
+  bool halves;           // tensors 1 and 2 are one: what is computed from are the halves of its last dimension
+  const OperatorInfo* scalar;  // what it is when its last input is not given; null: it has to be
 };
 
 class Device;
@@ -50,6 +52,7 @@ struct Plan {
   Nest nest;        // of Gemm only the number of elements
   Product product;  // of Gemm
   infiniDtype_t dtype[kMaxOperands];
+  int64_t second_half;  // bytes from operand 1 to operand 2, where these are halves
   double attributes[kMaxAttributes];
   unsigned char element[16];  // what Constant and Fill write
 };

@@ -12,6 +12,7 @@ from infiniop.schema.model import FLOATS
 
 VALUES = {
     "value": 0.75, "alpha": 3.0, "min_val": -1.0, "max_val": 1.5, "beta": 1.25, "threshold": 20.0,
+    "scalar_exponent": 2.5, "weight_scalar": 0.3,
 }  # fmt: skip
 
 

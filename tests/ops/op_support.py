@@ -150,7 +150,9 @@ class Memory:
 
     def __init__(self, arrays: dict[str, Array]) -> None:
         self.copies: dict[int, tuple[Array, int]] = {}
-        self.addresses = {name: self._address(array) for name, array in arrays.items()}
+        self.addresses = {
+            name: None if array is None else self._address(array) for name, array in arrays.items()
+        }
 
     def _address(self, array: Array) -> int:
         if _current == "cpu":
@@ -190,12 +192,16 @@ def run(
     """The whole way, once, on arrays of the host."""
     stream = infinirt.Device(_current).default_stream
     with handle() as owner:
-        tensors = {name: tensor_of(array, dtypes[name]) for name, array in arrays.items()}
+        tensors = {
+            name: pointer(None) if array is None else tensor_of(array, dtypes[name])
+            for name, array in arrays.items()
+        }
         status, descriptor = create(operator, owner, tensors, **values)
         ok(status)
         # What it was made from may go first.
         for tensor in tensors.values():
-            ok(library().infiniopDestroyTensorDescriptor(tensor))
+            if tensor:
+                ok(library().infiniopDestroyTensorDescriptor(tensor))
     memory = Memory(arrays)
     size = ctypes.c_size_t(0)
     if operator.has_workspace:

@@ -43,7 +43,7 @@ def compile_for(cuda: CudaText, described: Described, arch: str) -> bytes:
 
 
 def types_of(operator: Operator, dtype: str) -> list[str]:
-    return [{"truth": "U8"}.get(operator.dtype_rule, dtype), *[dtype] * len(operator.inputs)]
+    return [{"truth": "U8"}.get(operator.dtype_rule, dtype), *[dtype] * len(operator.operands)]
 
 
 def described(cuda: CudaText, operator: Operator, dtypes: list[str], layout: str) -> Described:
@@ -122,7 +122,7 @@ def test_three_inputs_on_the_host(cuda: CudaText) -> None:
 def test_every_expression_on_the_host(operator: Operator, cuda: CudaText) -> None:
     for dtype in {operator.dtypes[1], operator.dtypes[-1]}:
         values = special(dtype, False)
-        inputs = [np.resize(np.repeat(values, len(values) ** i), 997) for i in range(len(operator.inputs))]
+        inputs = [np.resize(np.repeat(values, len(values) ** i), 997) for i in range(len(operator.operands))]
         inputs = [np.concatenate([x, ordinary(operator, dtype, (800,), i)]) for i, x in enumerate(inputs)]
         out = output(operator, dtype, inputs[0].shape)
         numbers = values_of(operator)

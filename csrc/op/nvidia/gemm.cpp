@@ -16,10 +16,20 @@ constexpr size_t kAlignment = 256;  // of the parts of a workspace
 constexpr uint32_t kVectorAlignment = 16;
 
 // Parts of a product that are kernels of our own.
-constexpr OperatorInfo kPack = {
-    "infiniopGemm_pack", 0, OperatorKind::Copy, DtypeRule::Same, -1, 1, 2, {"a copy", "a matrix"}, 0, 0};
+constexpr OperatorInfo kPack = {"infiniopGemm_pack",
+                                0,
+                                OperatorKind::Copy,
+                                DtypeRule::Same,
+                                -1,
+                                1,
+                                2,
+                                {"a copy", "a matrix"},
+                                0,
+                                0,
+                                false,
+                                nullptr};
 constexpr OperatorInfo kScale = {
-    "infiniopGemm_scale", 0, OperatorKind::Scale, DtypeRule::Same, -1, 1, 2, {"c", "c"}, 0, 0};
+    "infiniopGemm_scale", 0, OperatorKind::Scale, DtypeRule::Same, -1, 1, 2, {"c", "c"}, 0, 0, false, nullptr};
 
 // An element-wise plan and what was made of it.
 struct Part {

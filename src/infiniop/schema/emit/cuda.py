@@ -9,7 +9,7 @@ from .maps import MAPS, typed
 def functor(operator: Operator, expression: str) -> str:
     """`Map<T>`: the attributes, and the expression of the inputs."""
     result = "uint8_t" if operator.dtype_rule == "truth" else "T"
-    inputs = ", ".join(f"T {tensor.name}" for tensor in operator.inputs)
+    inputs = ", ".join(f"T {name}" for name in operator.operands)
     fields = "".join(f"  T {attribute.name};\n" for attribute in operator.attributes)
     set_fields = ", ".join(
         f"{attribute.name}(number_as<T>(attributes[{i}]))" for i, attribute in enumerate(operator.attributes)
