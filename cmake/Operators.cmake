@@ -82,3 +82,6 @@ install(DIRECTORY ${INFINIOP_GENERATED_DIR}/include/ DESTINATION ${INFINIRT_INCL
 file(WRITE ${PROJECT_BINARY_DIR}/linkname/libinfiniop.so "INPUT ( libinfiniop.so.1 )\n")
 install(FILES ${PROJECT_BINARY_DIR}/linkname/libinfiniop.so
         DESTINATION ${INFINIRT_LIBRARY_DIR} COMPONENT development)
+configure_file(cmake/infiniop.pc.in ${PROJECT_BINARY_DIR}/infiniop.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/infiniop.pc
+        DESTINATION ${INFINIRT_LIBRARY_DIR}/pkgconfig COMPONENT development)

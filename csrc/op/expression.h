@@ -188,7 +188,7 @@ inline T digamma(T value) {
 template <class T>
 inline T erfinv(T value) {
   const double x = static_cast<double>(value), magnitude = fabs(x);
-  if (!(magnitude < 1)) return static_cast<T>(magnitude == 1 ? x / 0.0 : 0.0 / 0.0 * x);
+  if (!(magnitude < 1)) return static_cast<T>(magnitude == 1 ? x / (1 - magnitude) : double(float_of(0x7FC00000u)));
   const double logarithm = log1p(-x * x), term = 4.33074675 + 0.5 * logarithm;  // 2 / (pi * 0.147)
   const double root = term * term - logarithm * (1 / 0.147);
   double y = INFINIOP_C(sqrt)(INFINIOP_C(sqrt)(root) - term);

@@ -16,6 +16,7 @@ import infinirt
 from infiniop.schema import OPERATORS, Operator
 from infiniop.schema.model import EVERYTHING
 
+pytestmark = pytest.mark.full
 MAPS = [operator for operator in OPERATORS if operator.kind == "map"]
 WITHOUT_GPU = [
     operator for operator in OPERATORS if operator.kind in ("map", "copy", "cast", "constant", "fill")
@@ -58,7 +59,6 @@ def described(cuda: CudaText, operator: Operator, dtypes: list[str], layout: str
     return cuda.describe(operator, dtypes, [1 << 20, 4096], [*long[:-1], [0, sizes[-1]]])
 
 
-@pytest.mark.full
 @pytest.mark.peer("nvidia-cuda-nvrtc")
 @pytest.mark.parametrize("operator", WITHOUT_GPU, ids=lambda operator: operator.name)
 def test_every_kernel_compiles(operator: Operator, cuda: CudaText) -> None:
@@ -106,18 +106,15 @@ def run_layouts(cuda: CudaText, operator: Operator, dtype: str) -> None:
         check(operator, out, expected, types_of(operator, dtype)[0], f"{operator.name} of {dtype}, {what}")
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("dtype", ["BF16", "I32", "F8"])
 def test_every_layout_on_the_host(dtype: str, cuda: CudaText) -> None:
     run_layouts(cuda, BY_NAME["Add"], dtype)
 
 
-@pytest.mark.full
 def test_three_inputs_on_the_host(cuda: CudaText) -> None:
     run_layouts(cuda, BY_NAME["Addcmul"], "F16")
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("operator", MAPS, ids=lambda operator: operator.name)
 def test_every_expression_on_the_host(operator: Operator, cuda: CudaText) -> None:
     for dtype in {operator.dtypes[1], operator.dtypes[-1]}:
@@ -132,7 +129,6 @@ def test_every_expression_on_the_host(operator: Operator, cuda: CudaText) -> Non
         check(operator, out, expected, types[0], f"{operator.name} of {dtype}")
 
 
-@pytest.mark.full
 def test_copies_and_fills_on_the_host(cuda: CudaText) -> None:
     copy, fill = BY_NAME["Rearrange"], BY_NAME["Fill"]
     for dtype in EVERYTHING:
@@ -149,7 +145,6 @@ def test_copies_and_fills_on_the_host(cuda: CudaText) -> None:
         assert out.tobytes() == raw[0, 0, 0].tobytes() * out.size
 
 
-@pytest.mark.full
 def test_long_tensors_count_in_64_bits(cuda: CudaText, tmp_path: Path) -> None:
     """Rows that lie 2 GiB apart, in a sparse file."""
     add, rows = BY_NAME["Add"], 3
