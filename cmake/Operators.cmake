@@ -11,6 +11,16 @@ if(NOT schema_status EQUAL 0)
 endif()
 set(op_version_script ${INFINIOP_GENERATED_DIR}/build/infiniop.map)
 
+# Files that are compiled for a GPU at run time go into the library as text.
+foreach(file nvidia/kernel.cu nvidia/arguments.h expression.h narrow.h)
+  set(source ${PROJECT_SOURCE_DIR}/csrc/op/${file})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
+  file(READ ${source} op_text)
+  get_filename_component(name ${file} NAME)
+  file(CONFIGURE OUTPUT ${INFINIOP_GENERATED_DIR}/build/infiniop/generated/${name}.inc
+       CONTENT "R\"CUDA(@op_text@)CUDA\"\n" @ONLY)
+endforeach()
+
 file(GLOB op_sources CONFIGURE_DEPENDS csrc/op/*.cpp csrc/op/*/*.cpp)
 list(REMOVE_ITEM op_sources ${PROJECT_SOURCE_DIR}/csrc/op/cpu/tiles.cpp)
 set(op_includes ${INFINIOP_GENERATED_DIR}/include ${INFINIOP_GENERATED_DIR}/build ${PROJECT_SOURCE_DIR}/include
@@ -72,3 +82,6 @@ install(DIRECTORY ${INFINIOP_GENERATED_DIR}/include/ DESTINATION ${INFINIRT_INCL
 file(WRITE ${PROJECT_BINARY_DIR}/linkname/libinfiniop.so "INPUT ( libinfiniop.so.1 )\n")
 install(FILES ${PROJECT_BINARY_DIR}/linkname/libinfiniop.so
         DESTINATION ${INFINIRT_LIBRARY_DIR} COMPONENT development)
+configure_file(cmake/infiniop.pc.in ${PROJECT_BINARY_DIR}/infiniop.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/infiniop.pc
+        DESTINATION ${INFINIRT_LIBRARY_DIR}/pkgconfig COMPONENT development)

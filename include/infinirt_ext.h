@@ -334,6 +334,9 @@ INFINIRT_API int infinirtXCallMayWait(const char* type);
  * looks there, after libraries that the process has already and before the system's. Takes effect for libraries that have
  * not been looked for yet. */
 INFINIRT_API infinirtError_t infinirtXAddLibraryFolder(const char* folder);
+/* These folders, from index 0 on, for libraries on top that look for a package of their own; null behind the last one. The text lives as
+ * long as the process. */
+INFINIRT_API const char* infinirtXGetLibraryFolder(int index);
 
 /* ---- Plugins -------------------------------------------------------------------------------------------------------
  * A shared object with PaddlePaddle's custom-runtime interface (infinirt_plugin.h, or PaddlePaddle's own header of 2.6 to

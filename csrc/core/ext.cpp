@@ -324,6 +324,8 @@ int infinirtXCallMayWait(const char* type) {
   return native && native != backend && native->calls_may_wait && native->calls_may_wait() ? 1 : 0;
 }
 
+const char* infinirtXGetLibraryFolder(int index) { return library_folder(index); }
+
 infinirtError_t infinirtXAddLibraryFolder(const char* folder) {
   if (!folder || !*folder) return finish_error(__func__, fail(infinirtErrorInvalidValue, "folder is null or empty"));
   add_library_folder(folder);

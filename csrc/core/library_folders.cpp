@@ -1,6 +1,7 @@
 #include "core/library_folders.h"
 
 #include <algorithm>
+#include <deque>
 #include <mutex>
 
 #include "core/mutex.h"
@@ -11,7 +12,7 @@ namespace {
 
 struct Folders {
   Mutex mutex;
-  std::vector<std::string> list;
+  std::deque<std::string> list;  // its elements stay where they are
 };
 Folders& folders() {
   static auto* instance = new Folders;
@@ -29,7 +30,14 @@ void add_library_folder(const char* folder) {
 std::vector<std::string> library_folders() {
   auto& f = folders();
   std::lock_guard guard(f.mutex);
-  return f.list;
+  return {f.list.begin(), f.list.end()};
+}
+
+const char* library_folder(int index) {
+  auto& f = folders();
+  std::lock_guard guard(f.mutex);
+  return index >= 0 && static_cast<size_t>(index) < f.list.size() ? f.list[static_cast<size_t>(index)].c_str()
+                                                                  : nullptr;
 }
 
 }  // namespace infinirt

@@ -11,11 +11,12 @@ namespace infiniop {
 
 // Each defined in the folder of its device type.
 const Device& cpu_device();
+const Device& nvidia_device();
 
 namespace {
 
 const Device* const* devices(size_t* count) {
-  static const Device* const all[] = {&cpu_device()};
+  static const Device* const all[] = {&cpu_device(), &nvidia_device()};
   *count = sizeof all / sizeof *all;
   return all;
 }

@@ -8,8 +8,13 @@
 namespace infiniop {
 namespace {  // NOLINT: one copy for each instruction set, see above
 
+#ifdef __CUDACC__
+inline uint32_t bits_of(float value) { return __float_as_uint(value); }
+inline float float_of(uint32_t bits) { return __uint_as_float(bits); }
+#else
 inline uint32_t bits_of(float value) { return __builtin_bit_cast(uint32_t, value); }
 inline float float_of(uint32_t bits) { return __builtin_bit_cast(float, bits); }
+#endif
 
 inline float from_bfloat16(uint16_t bits) { return float_of(uint32_t{bits} << 16); }
 

@@ -73,6 +73,11 @@ struct Request {
             out[missing + d]);
       }
     }
+    return check_output_strides();
+  }
+
+  infiniStatus_t check_output_strides() const {
+    const auto& out = tensors[0]->shape;
     for (size_t d = 0; d < out.size() && !tensors[0]->is_empty(); ++d) {
       if (out[d] <= 1 || tensors[0]->strides[d] != 0) continue;
       return fail(function, INFINI_STATUS_BAD_TENSOR_STRIDES,
@@ -80,6 +85,20 @@ struct Request {
                   "inputs may have that",
                   info.tensor_names[0], d, out[d]);
     }
+    return INFINI_STATUS_SUCCESS;
+  }
+
+  // The first of the two halves that tensor 1 has along its last dimension.
+  infiniStatus_t take_half(Tensor* half) const {
+    const auto &out = tensors[0]->shape, &whole = tensors[1]->shape;
+    if (out.empty() || whole.empty() || whole.back() % 2 != 0 || whole.back() / 2 != out.back()) {
+      return fail(function, INFINI_STATUS_BAD_TENSOR_SHAPE,
+                  "%s has shape %s, and %s has %s; the last dimension of %s must be twice that of %s",
+                  info.tensor_names[1], show(whole).c_str(), info.tensor_names[0], show(out).c_str(),
+                  info.tensor_names[1], info.tensor_names[0]);
+    }
+    *half = *tensors[1];
+    half->shape.back() /= 2;
     return INFINI_STATUS_SUCCESS;
   }
 
@@ -114,7 +133,7 @@ const Descriptor* find_descriptor(const char* function, const OperatorInfo& info
   if (!descriptor) {
     *status = fail(function, pointer ? INFINI_STATUS_BAD_PARAM : INFINI_STATUS_NULL_POINTER,
                    "desc %p is not an operator descriptor, or was destroyed", pointer);
-  } else if (descriptor->plan.info != &info) {
+  } else if (descriptor->plan.info != &info && descriptor->plan.info != info.scalar) {
     *status = fail(function, INFINI_STATUS_BAD_PARAM, "desc %p is a descriptor of %s, not of %s", pointer,
                    descriptor->plan.info->name, info.name);
     return nullptr;
@@ -122,8 +141,9 @@ const Descriptor* find_descriptor(const char* function, const OperatorInfo& info
   return descriptor;
 }
 
-infiniStatus_t create(const char* function, const OperatorInfo& info, void* handle_pointer, void** result,
+infiniStatus_t create(const char* function, const OperatorInfo& full, void* handle_pointer, void** result,
                       const void* const* pointers, const double* attributes) {
+  const OperatorInfo& info = full.scalar && !pointers[full.inputs] ? *full.scalar : full;
   if (!result) return fail(function, INFINI_STATUS_NULL_POINTER, "desc_ptr is null; the descriptor goes there");
   const auto* handle = static_cast<const Handle*>(find(Kind::Handle, handle_pointer));
   if (!handle) {
@@ -142,8 +162,21 @@ infiniStatus_t create(const char* function, const OperatorInfo& info, void* hand
   plan = {};
   plan.info = &info;
   if (auto status = request.check_dtypes()) return status;
-  if (auto status = request.check_shapes()) return status;
-  if (auto status = request.make_nest(&plan.nest)) return status;
+  Tensor half;
+  if (info.halves) {
+    if (auto status = request.take_half(&half)) return status;
+    request.tensors[1] = request.tensors[2] = &half;
+    plan.second_half =
+        static_cast<int64_t>(half.shape.back()) * half.strides.back() * static_cast<int64_t>(size_of(half.dtype));
+  }
+  if (info.kind == OperatorKind::Gemm) {
+    if (auto status = request.check_output_strides()) return status;
+    if (auto status = make_product(function, info, request.tensors, &plan.product)) return status;
+    plan.nest.total = plan.product.batch * plan.product.m * plan.product.n;
+  } else {
+    if (auto status = request.check_shapes()) return status;
+    if (auto status = request.make_nest(&plan.nest)) return status;
+  }
   for (int t = 0; t <= info.inputs; ++t) plan.dtype[t] = request.tensors[t]->dtype;
   if (attributes) std::memcpy(plan.attributes, attributes, sizeof plan.attributes);
   if (info.kind == OperatorKind::Constant) encode(info.constant, plan.dtype[0], plan.element);
@@ -182,17 +215,19 @@ infiniStatus_t create_operator(const char* function, const OperatorInfo& info, v
 
 infiniStatus_t get_workspace_size(const char* function, const OperatorInfo& info, const void* pointer, size_t* size) {
   infiniStatus_t status = INFINI_STATUS_SUCCESS;
-  if (!find_descriptor(function, info, pointer, &status)) return status;
+  const Descriptor* descriptor = find_descriptor(function, info, pointer, &status);
+  if (!descriptor) return status;
   if (!size) return fail(function, INFINI_STATUS_NULL_POINTER, "size is null; the number of bytes goes there");
-  *size = 0;  // element-wise operators need none
+  *size = descriptor->prepared->workspace_size();
   return INFINI_STATUS_SUCCESS;
 }
 
-infiniStatus_t compute(const char* function, const OperatorInfo& info, const void* pointer, void* const* addresses,
+infiniStatus_t compute(const char* function, const OperatorInfo& full, const void* pointer, void* const* addresses,
                        void* stream_pointer, const CallValues& values) {
   infiniStatus_t status = INFINI_STATUS_SUCCESS;
-  const Descriptor* descriptor = find_descriptor(function, info, pointer, &status);
+  const Descriptor* descriptor = find_descriptor(function, full, pointer, &status);
   if (!descriptor) return status;
+  const OperatorInfo& info = *descriptor->plan.info;
   const auto stream = static_cast<infinirtStream_t>(stream_pointer);
   const char* type = nullptr;
   int id = 0;
@@ -209,17 +244,34 @@ infiniStatus_t compute(const char* function, const OperatorInfo& info, const voi
   }
   if (descriptor->plan.nest.total == 0) return INFINI_STATUS_SUCCESS;
   for (int t = 0; t <= info.inputs; ++t) {
-    if (addresses[t]) continue;
+    const bool empty = info.kind == OperatorKind::Gemm && t > 0 && descriptor->plan.product.k == 0;
+    if (addresses[t] || empty) continue;
     return fail(function, INFINI_STATUS_NULL_POINTER, "%s is null, but its tensor has elements", info.tensor_names[t]);
+  }
+  const size_t needed = descriptor->prepared->workspace_size();
+  if (values.workspace.size < needed) {
+    return fail(function, INFINI_STATUS_INSUFFICIENT_WORKSPACE,
+                "workspace_size is %zu, but this descriptor needs %zu bytes: as many as the function for its "
+                "workspace's size says",
+                values.workspace.size, needed);
+  }
+  if (needed > 0 && !values.workspace.address) {
+    return fail(function, INFINI_STATUS_NULL_POINTER, "workspace is null, but this descriptor needs %zu bytes", needed);
+  }
+  void* halves[kMaxTensors];
+  if (info.halves) {
+    for (int t = 0; t <= info.inputs; ++t) halves[t] = addresses[t];
+    halves[2] = static_cast<char*>(halves[2]) + descriptor->plan.second_half;
+    addresses = halves;
   }
   infinirtError_t error;
   if (values.attributes || values.element) {
     Plan plan = descriptor->plan;
     if (values.attributes) std::memcpy(plan.attributes, values.attributes, sizeof plan.attributes);
     if (values.element) std::memcpy(plan.element, values.element, size_of(plan.dtype[0]));
-    error = descriptor->prepared->launch(plan, addresses, stream);
+    error = descriptor->prepared->launch(plan, addresses, values.workspace, stream);
   } else {
-    error = descriptor->prepared->launch(descriptor->plan, addresses, stream);
+    error = descriptor->prepared->launch(descriptor->plan, addresses, values.workspace, stream);
   }
   return error ? fail_as_runtime(function, error) : INFINI_STATUS_SUCCESS;
 }

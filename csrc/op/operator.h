@@ -9,6 +9,7 @@
 #include "infinirt_ext.h"
 #include "op/nest.h"
 #include "op/object.h"
+#include "op/product.h"
 
 namespace infiniop {
 
@@ -21,6 +22,8 @@ enum class OperatorKind : uint8_t {
   Cast,      // the input in another type
   Constant,  // ones or zeros
   Fill,      // an element that the call names
+  Gemm,      // a product of matrices
+  Scale,     // a part of Gemm, in no schema: the input times attribute 0, or 0 where that is 0
 };
 
 enum class DtypeRule : uint8_t { Same, Truth, Cast };
@@ -37,6 +40,8 @@ struct OperatorInfo {
   const char* tensor_names[kMaxTensors];
   uint32_t dtypes;       // bit n: type n is possible for inputs (and the output, where there is no input)
   double constant;       // of OperatorKind::Constant
+  bool halves;           // tensors 1 and 2 are one: what is computed from are the halves of its last dimension
+  const OperatorInfo* scalar;  // what it is when its last input is not given; null: it has to be
 };
 
 class Device;
@@ -44,19 +49,29 @@ class Device;
 // Everything that compute needs, checked and chosen when the descriptor is made. The same for every device.
 struct Plan {
   const OperatorInfo* info;
-  Nest nest;
+  Nest nest;        // of Gemm only the number of elements
+  Product product;  // of Gemm
   infiniDtype_t dtype[kMaxOperands];
+  int64_t second_half;  // bytes from operand 1 to operand 2, where these are halves
   double attributes[kMaxAttributes];
   unsigned char element[16];  // what Constant and Fill write
+};
+
+// Memory of the device that a call may use until it has run.
+struct Workspace {
+  void* address = nullptr;
+  size_t size = 0;
 };
 
 // What a device makes of a plan.
 class Prepared {
  public:
   virtual ~Prepared() = default;
+  virtual size_t workspace_size() const { return 0; }
   // Enqueues. `operands` are the addresses of output and inputs; `plan` may differ from what was prepared in attributes and
-  // element only. Allocates nothing on the device.
-  virtual infinirtError_t launch(const Plan& plan, void* const* operands, infinirtStream_t stream) const = 0;
+  // element only; the workspace is large enough. Allocates nothing on the device.
+  virtual infinirtError_t launch(const Plan& plan, void* const* operands, const Workspace& workspace,
+                                 infinirtStream_t stream) const = 0;
 };
 
 struct Descriptor final : Object {
@@ -75,6 +90,7 @@ infiniStatus_t get_workspace_size(const char* function, const OperatorInfo& info
 struct CallValues {
   const double* attributes = nullptr;  // null: those of the descriptor
   const void* element = nullptr;       // of OperatorKind::Fill
+  Workspace workspace = {};
 };
 // `addresses` of all tensors, in OperatorInfo's order.
 infiniStatus_t compute(const char* function, const OperatorInfo& info, const void* descriptor, void* const* addresses,

@@ -30,7 +30,7 @@ DTYPE_NUMBERS = {
     "F16": 12, "F32": 13, "F64": 14, "C16": 15, "C32": 16, "C64": 17, "C128": 18, "BF16": 19,
 }  # fmt: skip
 SUCCESS, INTERNAL, NOT_IMPLEMENTED, BAD_PARAM, NULL_POINTER, TYPE_NOT_SUPPORTED = 0, 1, 2, 3, 4, 5
-BAD_DTYPE, BAD_SHAPE, BAD_STRIDES = 10, 11, 12
+BAD_DTYPE, BAD_SHAPE, BAD_STRIDES, INSUFFICIENT_WORKSPACE = 10, 11, 12, 13
 Array = Any
 
 
@@ -103,23 +103,83 @@ def compute(
     addresses: dict[str, int | None],
     stream: int = 0,
     element: Array = None,
+    workspace: tuple[int | None, int] = (None, 0),
     **values: float,
 ) -> int:
     function = getattr(library(), f"infiniop{operator.name}")
-    workspace = [None, ctypes.c_size_t(0)] if operator.has_workspace else []
+    scratch = [pointer(workspace[0]), ctypes.c_size_t(workspace[1])] if operator.has_workspace else []
     given = [pointer(addresses[tensor.name]) for tensor in operator.tensors]
     filler = (
         [pointer(element.ctypes.data if element is not None else None)] if operator.kind == "fill" else []
     )
     return int(
-        function(
-            descriptor, *workspace, *given, *numbers_of(operator, values, True), *filler, pointer(stream)
-        )
+        function(descriptor, *scratch, *given, *numbers_of(operator, values, True), *filler, pointer(stream))
     )
 
 
 def destroy(operator: Operator, descriptor: ctypes.c_void_p) -> int:
     return int(getattr(library(), f"infiniopDestroy{operator.name}Descriptor")(descriptor))
+
+
+_current = "cpu"
+
+
+@contextmanager
+def using(device_type: str) -> Iterator[None]:
+    """The thread's device type, and where `run` computes."""
+    global _current
+    before = rt.infinirtXGetDeviceType()[1]
+    assert int(rt.infinirtXSetDeviceType(device_type)[0]) == 0, message()
+    _current = device_type
+    try:
+        yield
+    finally:
+        _current = "cpu"
+        rt.infinirtXSetDeviceType(before)
+
+
+def root_of(array: Array) -> Array:
+    """The array that owns the memory."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+class Memory:
+    """Arrays where the current device reaches them: where they are, or copied there and back as a whole, gaps included."""
+
+    def __init__(self, arrays: dict[str, Array]) -> None:
+        self.copies: dict[int, tuple[Array, int]] = {}
+        self.addresses = {
+            name: None if array is None else self._address(array) for name, array in arrays.items()
+        }
+
+    def _address(self, array: Array) -> int:
+        if _current == "cpu":
+            return int(array.ctypes.data)
+        root = root_of(array)
+        if id(root) not in self.copies:
+            assert root.flags.c_contiguous or root.flags.f_contiguous
+            error, address = rt.infinirtMalloc(max(root.nbytes, 1))
+            assert int(error) == 0, message()
+            self.copies[id(root)] = (root, int(address))
+            self._copy(
+                int(address), root.ctypes.data, root.nbytes, rt.infinirtMemcpyKind.infinirtMemcpyHostToDevice
+            )
+        return self.copies[id(root)][1] + int(array.ctypes.data - root.ctypes.data)
+
+    @staticmethod
+    def _copy(to: int, source: int, size: int, kind: Any) -> None:
+        assert int(rt.infinirtMemcpy(to, source, size, kind)[0]) == 0, message()
+
+    def take_back(self) -> None:
+        """After all work: the host's arrays are as the device's."""
+        for root, address in self.copies.values():
+            if root.flags.writeable:
+                self._copy(
+                    root.ctypes.data, address, root.nbytes, rt.infinirtMemcpyKind.infinirtMemcpyDeviceToHost
+                )
+            assert int(rt.infinirtFree(address)[0]) == 0, message()
 
 
 def run(
@@ -129,19 +189,38 @@ def run(
     element: Array = None,
     **values: float,
 ) -> None:
-    """The whole way, once: every tensor is an array of the host, which the CPU device can reach."""
-    stream = infinirt.Device().default_stream
+    """The whole way, once, on arrays of the host."""
+    stream = infinirt.Device(_current).default_stream
     with handle() as owner:
-        tensors = {name: tensor_of(array, dtypes[name]) for name, array in arrays.items()}
+        tensors = {
+            name: pointer(None) if array is None else tensor_of(array, dtypes[name])
+            for name, array in arrays.items()
+        }
         status, descriptor = create(operator, owner, tensors, **values)
         ok(status)
         # What it was made from may go first.
         for tensor in tensors.values():
-            ok(library().infiniopDestroyTensorDescriptor(tensor))
-    addresses = {name: array.ctypes.data for name, array in arrays.items()}
-    ok(compute(operator, descriptor, addresses, int(stream.handle), element, **values))
+            if tensor:
+                ok(library().infiniopDestroyTensorDescriptor(tensor))
+    memory = Memory(arrays)
+    size = ctypes.c_size_t(0)
+    if operator.has_workspace:
+        ok(getattr(library(), f"infiniopGet{operator.name}WorkspaceSize")(descriptor, ctypes.byref(size)))
+    workspace = None
+    if size.value:
+        error, workspace = rt.infinirtMalloc(size.value)
+        assert int(error) == 0, message()
+    ok(
+        compute(
+            operator, descriptor, memory.addresses, int(stream.handle), element,
+            workspace=(None if workspace is None else int(workspace), size.value), **values,
+        )
+    )  # fmt: skip
     ok(destroy(operator, descriptor))
     stream.sync()
+    memory.take_back()
+    if workspace is not None:
+        assert int(rt.infinirtFree(workspace)[0]) == 0, message()
 
 
 def units(expected: Array, dtype: str) -> Array:

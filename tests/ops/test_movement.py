@@ -11,6 +11,7 @@ from op_support import BY_NAME, NUMPY, Array, check, run
 from infiniop.schema import OPERATORS
 from infiniop.schema.model import EVERYTHING, FLOATS, INTEGERS, REALS
 
+pytestmark = pytest.mark.usefixtures("device")
 COPIES = [operator for operator in OPERATORS if operator.kind == "copy"]
 CONSTANTS = [operator for operator in OPERATORS if operator.kind == "constant"]
 

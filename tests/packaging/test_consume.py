@@ -99,6 +99,17 @@ def test_pkg_config(tmp_path: Path) -> None:
     assert "round trip ok" in run_program(built)
 
 
+@pytest.mark.peer("pkg-config|pkgconf")
+def test_pkg_config_of_the_operators(tmp_path: Path) -> None:
+    search_path = {"PKG_CONFIG_PATH": str(directory("--lib-dir") / "pkgconfig")}
+    pkg_config = program("pkg-config", "pkgconf")
+    assert pkg_config is not None
+    flags = output_of(pkg_config, "--cflags", "--libs", "infiniop", **search_path).split()
+    built = tmp_path / "operators"
+    output_of(c_compiler(), "-std=c11", ROOT / "tests" / "ops" / "operators.c", "-o", built, *flags)
+    assert "operators ok" in run_program(built)
+
+
 @pytest.mark.parametrize("source", [ROUND_TRIP, *EXAMPLES], ids=lambda path: path.stem)
 def test_plain_compiler_flags(source: Path, tmp_path: Path) -> None:
     library_dir = directory("--lib-dir")
@@ -114,8 +125,8 @@ def test_moved_installation_still_works(tmp_path: Path) -> None:
     """The CMake package and the pkg-config file hold no absolute path."""
     text_files = [
         *directory("--cmake-dir").glob("*.cmake"),
-        directory("--lib-dir") / "pkgconfig" / "infinirt.pc",
+        *(directory("--lib-dir") / "pkgconfig").glob("*.pc"),
     ]
     root = str(directory("--lib-dir").parent)
-    assert len(text_files) >= 4
+    assert len(text_files) >= 5
     assert [path.name for path in text_files if root in path.read_text()] == []

@@ -1,8 +1,8 @@
 // Conversions between the types that are computed in.
 #include <type_traits>
 
-#include "op/cpu/expression.h"
 #include "op/cpu/tiles.h"
+#include "op/expression.h"
 
 namespace infiniop::cpu {
 

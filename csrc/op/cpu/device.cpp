@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "infiniop/generated/maps.h"
+#include "op/cpu/gemm.h"
 #include "op/cpu/kernel.h"
 #include "op/runtime.h"
 #include "op/tensor.h"
@@ -41,10 +42,14 @@ const Tiles& best_tiles() {
   return tiles_plain;
 }
 
+}  // namespace
+
 const Tiles& tiles() {
   static const Tiles& best = best_tiles();
   return best;
 }
+
+namespace {
 
 Computed computed_as(infiniDtype_t dtype) {
   switch (dtype) {
@@ -106,7 +111,8 @@ class PreparedWork final : public Prepared {
     }
   }
 
-  infinirtError_t launch(const Plan& plan, void* const* operands, infinirtStream_t stream) const override {
+  infinirtError_t launch(const Plan& plan, void* const* operands, const Workspace&,
+                         infinirtStream_t stream) const override {
     Work work = work_;
     std::memcpy(work.attributes, plan.attributes, sizeof work.attributes);
     std::memcpy(work.element, plan.element, sizeof work.element);
@@ -131,6 +137,7 @@ class CpuDevice final : public Device {
   infiniDevice_t number() const override { return INFINI_DEVICE_CPU; }
 
   std::unique_ptr<Prepared> prepare(const Plan& plan, infinirtError_t* error) const override {
+    if (plan.info->kind == OperatorKind::Gemm) return prepare_gemm(plan, error);
     // A kernel of its own for each operator, so that graphs and traces show its name.
     const infinirtXKernelFn kernel = kernel_of(plan.info);
     const size_t sizes[] = {sizeof(Work), sizeof(void*), sizeof(void*), sizeof(void*), sizeof(void*)};

@@ -16,6 +16,8 @@ enum Computed : int8_t { F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, kComput
 
 // out[i] = expression(in[0][i], ...); out may be one of the inputs.
 using MapTile = void (*)(size_t count, void* out, const void* const* in, const double* attributes);
+// sum[m, n] += a[m, k] * b[k, n], all in rows without gaps: for machines without a library of linear algebra.
+using MultiplyTile = void (*)(int64_t m, int64_t n, int64_t k, const void* a, const void* b, void* sum);
 using ConvertTile = void (*)(size_t count, void* out, const void* in);
 
 struct Tiles {
@@ -23,7 +25,10 @@ struct Tiles {
   // Between a narrow type and float.
   ConvertTile from_float8, from_float16, from_bfloat16;
   ConvertTile to_float8, to_float16, to_bfloat16;
+  MultiplyTile multiply_f32, multiply_f64;
 };
+
+const Tiles& tiles();  // the best
 
 extern const Tiles tiles_plain;
 #ifdef INFINIOP_X86_LEVELS

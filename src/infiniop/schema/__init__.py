@@ -7,9 +7,10 @@ from .arithmetic import OPERATORS as ARITHMETIC
 from .functions import OPERATORS as FUNCTIONS
 from .model import Attribute, Operator, Tensor
 from .movement import OPERATORS as MOVEMENT
+from .products import OPERATORS as PRODUCTS
 
 OPERATORS: tuple[Operator, ...] = tuple(
-    sorted((*ARITHMETIC, *FUNCTIONS, *ACTIVATIONS, *MOVEMENT), key=lambda operator: operator.name)
+    sorted((*ARITHMETIC, *FUNCTIONS, *ACTIVATIONS, *MOVEMENT, *PRODUCTS), key=lambda operator: operator.name)
 )
 
 __all__ = ["OPERATORS", "Attribute", "Operator", "Tensor"]

@@ -122,6 +122,18 @@ OPERATORS: tuple[Operator, ...] = (
         ulps=8,
     ),
     Operator(
+        "SiluAndMul",
+        "`silu` of the first half of `input`'s last dimension, times the second half.",
+        (Tensor("output", "out"), Tensor("input")),
+        FLOATS,
+        lambda np, gate, up: gate * up / (1 + np.exp(-gate)),
+        "gate * sigmoid(gate) * up",
+        header="silu_and_mul",
+        halves=("gate", "up"),
+        extremes=False,
+        ulps=8,
+    ),
+    Operator(
         "Prelu",
         "`x` where it is positive, `weight * x` elsewhere; the weight may be broadcast.",
         (Tensor("y", "out"), Tensor("x"), Tensor("weight")),

@@ -3,11 +3,66 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from .model import FLOATS, Operator
 from .shapes import unary
 
+
+def _digamma(np: Any, x: Any) -> Any:
+    """By the recurrence to 30 and beyond, and the asymptotic series there."""
+    reflected = x < 0
+    z = np.where(reflected, 1 - x, x)
+    result = np.zeros_like(z)
+    for _ in range(30):
+        small = z < 30
+        result = np.where(small, result - 1 / z, result)
+        z = np.where(small, z + 1, z)
+    square = z * z
+    series = 1 / 12 - (1 / 120 - (1 / 252 - 1 / (240 * square)) / square) / square
+    result = result + np.log(z) - 1 / (2 * z) - series / square
+    fraction = x - np.floor(x + 0.5)
+    pole = reflected & (fraction == 0)
+    turned = result - math.pi / np.tan(math.pi * np.where(fraction == 0, 0.25, fraction))
+    result = np.where(reflected, np.where(pole, np.nan, turned), result)
+    return np.where(x == 0, -np.copysign(np.inf, x), np.where(np.isinf(x) & (x > 0), np.inf, result))
+
+
+def _erfinv(np: Any, x: Any) -> Any:
+    """Newton's method: on the logarithm of the tail, which is nearly a parabola, and where that has lost digits of `x`, on `x` itself."""
+    magnitude = np.minimum(np.abs(np.nan_to_num(x)), 1 - 2**-53)
+    logarithm = np.log(1 - magnitude)
+    erf, erfc = (np.vectorize(function, otypes=[float]) for function in (math.erf, math.erfc))
+    y = np.sqrt(-logarithm) * 0.9
+    for _ in range(12):
+        tail, slope = erfc(y), 2 / math.sqrt(math.pi) * np.exp(-y * y)
+        step = np.where(
+            magnitude < 0.5, (magnitude - erf(y)) / slope, (np.log(tail) - logarithm) * tail / slope
+        )
+        y = np.clip(y + step, 0, 6)
+    inside = np.copysign(y, x)
+    return np.where(np.abs(x) < 1, inside, np.where(np.abs(x) == 1, np.copysign(np.inf, x), np.nan))
+
+
 OPERATORS: tuple[Operator, ...] = (
+    unary(
+        "Digamma",
+        "digamma(x)",
+        _digamma,
+        "The logarithmic derivative of the gamma function.",
+        dtypes=FLOATS,
+        domain=(2, 20),  # it is 0 near 1.46, where everything is many units
+        ulps=64,  # of doubles: larger terms cancel
+    ),
+    unary(
+        "Erfinv",
+        "erfinv(x)",
+        _erfinv,
+        "The inverse of the error function.",
+        dtypes=FLOATS,
+        domain=(-1, 1),
+        ulps=8,
+    ),
     unary("Acos", "acos(x)", lambda np, x: np.arccos(x), "Arc cosine.", dtypes=FLOATS, domain=(-1, 1)),
     unary("Asin", "asin(x)", lambda np, x: np.arcsin(x), "Arc sine.", dtypes=FLOATS, domain=(-1, 1)),
     unary("Asinh", "asinh(x)", lambda np, x: np.arcsinh(x), "Inverse hyperbolic sine.", dtypes=FLOATS),

@@ -24,7 +24,7 @@ if not __package__:
     __package__ = "infiniop_schema"
 
 from . import OPERATORS
-from .emit import glue, header, listing, maps
+from .emit import cuda, glue, header, listing, maps
 
 
 def files() -> dict[str, str]:
@@ -35,6 +35,7 @@ def files() -> dict[str, str]:
         "build/infiniop/generated/operators.cpp": glue.render(),
         "build/infiniop/generated/operators.inc": glue.render_list(),
         "build/infiniop/generated/maps.inc": maps.render(),
+        "build/infiniop/generated/cuda_maps.inc": cuda.render(),
         "build/infiniop/generated/maps.h": maps.render_numbers(),
         "build/infiniop.map": glue.render_symbols(),
         "docs/operator-list.md": listing.render(),

@@ -25,7 +25,7 @@ COMPUTED_AS = {
 
 Role = Literal["out", "in", "unused"]
 DtypeRule = Literal["same", "truth", "cast"]
-Kind = Literal["map", "copy", "cast", "constant", "fill"]
+Kind = Literal["map", "copy", "cast", "constant", "fill", "gemm"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Operator:
     """One operator; everything that is generated for it follows from this.
 
     `expression` gives an element of the result from elements of the inputs and from the attributes, all under their names,
-    in what C++ and CUDA C++ have in common; the functions it may call stand in `csrc/op/cpu/expression.h`. All values have
+    in what C++ and CUDA C++ have in common; the functions it may call stand in `csrc/op/expression.h`. All values have
     one type: that of the tensors, or float for the narrow floating-point types. `integer_expression` replaces it for integers.
 
     `reference` computes the same with NumPy (its first argument) in float64; integers get arrays of their own type.
@@ -68,6 +68,12 @@ class Operator:
     reference: Callable[..., Any]
     expression: str = ""
     integer_expression: str = ""
+    scalar_expression: str = ""
+    """What is computed when the last input, which may then be null, is not given; its place is taken by an attribute."""
+
+    halves: tuple[str, str] | None = None
+    """The two names under which the expression has the halves of the only input, split along its last dimension."""
+
     kind: Kind = "map"
     attributes: tuple[Attribute, ...] = ()
     header: str = ""
@@ -97,6 +103,8 @@ class Operator:
             raise ValueError(f"{self.name}: an operator has one output, not {outputs}")
         if (self.kind == "map") != bool(self.expression):
             raise ValueError(f"{self.name}: `map` has an expression, the other kinds have none")
+        if self.halves and len(self.inputs) != 1:
+            raise ValueError(f"{self.name}: halves of one input, not of {len(self.inputs)}")
         integers = [dtype for dtype in self.dtypes if dtype in INTEGERS]
         if self.integer_expression and not integers:
             raise ValueError(f"{self.name}: an integer expression, but no integers")
@@ -115,9 +123,14 @@ class Operator:
 
     @property
     def ordered(self) -> tuple[Tensor, ...]:
-        """The tensors as the library keeps them: the output, the inputs, what is not used."""
+        """The tensors as the library keeps them: the output, the inputs, what is not used. One of halves stands for both."""
         unused = tuple(tensor for tensor in self.tensors if tensor.role == "unused")
-        return (self.output, *self.inputs, *unused)
+        return (self.output, *self.inputs, *(self.inputs if self.halves else ()), *unused)
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """What the expression calls its inputs."""
+        return self.halves or tuple(tensor.name for tensor in self.inputs)
 
     def expression_for(self, ctype: str) -> str:
         """The expression for elements computed as `ctype`."""

@@ -26,6 +26,16 @@ OPERATORS: tuple[Operator, ...] = (
         ulps=0,
     ),
     Operator(
+        "BlasCopy",
+        "Copies `x` to `y`.",
+        (Tensor("x"), Tensor("y", "out")),
+        EVERYTHING,
+        lambda np, x: x,
+        kind="copy",
+        header="blas_copy",
+        ulps=0,
+    ),
+    Operator(
         "Ones",
         "Ones of any real type. `x` is not read, and may be null.",
         (Tensor("y", "out"), Tensor("x", "unused")),

@@ -5,19 +5,21 @@ from __future__ import annotations
 from .. import OPERATORS
 from ..model import EVERYTHING, Operator
 from .header import signatures
+from .maps import without_last
 
-KINDS = {"map": "Map", "copy": "Copy", "cast": "Cast", "constant": "Constant", "fill": "Fill"}
+KINDS = {"map": "Map", "copy": "Copy", "cast": "Cast", "constant": "Constant", "fill": "Fill", "gemm": "Gemm"}
 
 
-def info(number: int, operator: Operator) -> str:
+def info(number: int, operator: Operator, called: str = "") -> str:
     names = ", ".join(f'"{tensor.name}"' for tensor in operator.ordered)
     dtypes = " | ".join(f"1u << INFINI_DTYPE_{name}" for name in operator.dtypes)
     constant = operator.reference(None) if operator.kind == "constant" else 0
     return (
-        f'constexpr OperatorInfo k{operator.name} = {{"infiniop{operator.name}", {number}, '
+        f'constexpr OperatorInfo k{operator.name} = {{"infiniop{called or operator.name}", {number}, '
         f"OperatorKind::{KINDS[operator.kind]}, DtypeRule::{operator.dtype_rule.capitalize()}, "
-        f"{f'k{operator.name}Map' if operator.kind == 'map' else -1}, {len(operator.inputs)}, {len(operator.tensors)}, "
-        f"{{{names}}}, {dtypes}, {constant}}};"
+        f"{f'k{operator.name}Map' if operator.kind == 'map' else -1}, {len(operator.operands)}, {len(operator.ordered)}, "
+        f"{{{names}}}, {dtypes}, {constant}, {'true' if operator.halves else 'false'}, "
+        f"{f'&k{without_last(operator).name}' if operator.scalar_expression else 'nullptr'}}};"
     )
 
 
@@ -59,17 +61,17 @@ def functions(operator: Operator) -> list[str]:
         f"infiniStatus_t {compute}({given[compute]}) {{",
         f"  void* const addresses[] = {{{addresses}}};",
     ]
-    # Nothing needs a workspace, so what is given is enough.
-    if operator.has_workspace:
-        lines.append("  (void)workspace, (void)workspace_size;")
-    values = ""
     if late:
         lines.append(f"  const double attributes[kMaxAttributes] = {{{numbers(operator, True)}}};")
-        values = ", {attributes, nullptr}"
-    elif operator.kind == "fill":
-        values = ", {nullptr, value}"
+    values = ", ".join(
+        [
+            "attributes" if late else "nullptr",
+            "value" if operator.kind == "fill" else "nullptr",
+            "{workspace, workspace_size}" if operator.has_workspace else "{}",
+        ]
+    )
     lines += [
-        f"  return compute(__func__, k{name}, desc, addresses, stream{values});",
+        f"  return compute(__func__, k{name}, desc, addresses, stream, {{{values}}});",
         "}",
         f"infiniStatus_t {destroy}({given[destroy]}) {{ return destroy_operator(__func__, k{name}, desc); }}",
         "",
@@ -80,7 +82,7 @@ def functions(operator: Operator) -> list[str]:
 def render() -> str:
     for operator in OPERATORS:
         if (
-            len(operator.tensors) > 4
+            len(operator.ordered) > 4
             or len(operator.attributes) > 2
             or not set(operator.dtypes) <= set(EVERYTHING)
         ):
@@ -95,6 +97,11 @@ def render() -> str:
             "using namespace infiniop;",
             "",
             "namespace {",
+            *(
+                info(number, without_last(operator), operator.name)
+                for number, operator in enumerate(OPERATORS)
+                if operator.scalar_expression
+            ),
             *(info(number, operator) for number, operator in enumerate(OPERATORS)),
             "}  // namespace",
             "",

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from .. import OPERATORS
 from ..model import COMPUTED_AS, INTEGERS, Operator
 
-MAPS = tuple(operator for operator in OPERATORS if operator.kind == "map")
+
+def without_last(operator: Operator) -> Operator:
+    """The operator as it is when its last input is not given."""
+    return replace(
+        operator,
+        name=f"{operator.name}Scalar",
+        tensors=tuple(tensor for tensor in operator.tensors if tensor != operator.inputs[-1]),
+        expression=operator.scalar_expression,
+        scalar_expression="",
+    )
+
+
+_PLAIN = tuple(operator for operator in OPERATORS if operator.kind == "map")
+MAPS = (*_PLAIN, *(without_last(operator) for operator in _PLAIN if operator.scalar_expression))
 COMPUTED = tuple(dict.fromkeys(COMPUTED_AS.values()))
 NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?:[eE][-+]?\d+)?(?![\w.])")
 
@@ -19,14 +33,14 @@ def typed(expression: str) -> str:
 
 def loop(operator: Operator, suffix: str, expression: str) -> list[str]:
     result = "uint8_t" if operator.dtype_rule == "truth" else "T"
-    names = [tensor.name for tensor in operator.inputs]
+    names = operator.operands
     return [
         "template <class T>",
         f"void map_{operator.name}{suffix}(size_t count, void* out, const void* const* in, const double* attributes) {{",
         f"  auto* to = static_cast<{result}*>(out);",
         *(f"  const auto* from_{name} = static_cast<const T*>(in[{i}]);" for i, name in enumerate(names)),
         *(
-            f"  const T {attribute.name} = number_as<T>(attributes[{i}]);"
+            f"  [[maybe_unused]] const T {attribute.name} = number_as<T>(attributes[{i}]);"
             for i, attribute in enumerate(operator.attributes)
         ),
         *([] if operator.attributes else ["  (void)attributes;"]),

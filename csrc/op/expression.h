@@ -1,5 +1,6 @@
-// The functions that expressions of the schema may call, for the types that are computed in. Like narrow.h, free of functions of the
-// standard library that could be shared between instruction sets; calls of the C library are.
+// The functions that expressions of the schema may call, for the types that are computed in. Compiled for several instruction sets of the
+// CPU and, as text, by NVIDIA's compiler for its GPUs: like narrow.h free of functions of the standard library, which the linker could
+// share between instruction sets and which a GPU lacks. Calls of the C library are free of that.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +10,14 @@
 namespace infiniop {
 namespace {  // NOLINT: one copy for each instruction set
 
+#ifdef __CUDACC__
+#define INFINIOP_C(name) ::name
+#else
+#define INFINIOP_C(name) __builtin_##name
+#endif
 #define INFINIOP_LIBRARY_FUNCTION(name)                        \
-  inline double name(double x) { return __builtin_##name(x); } \
-  inline float name(float x) { return __builtin_##name##f(x); }
+  inline double name(double x) { return INFINIOP_C(name)(x); } \
+  inline float name(float x) { return INFINIOP_C(name##f)(x); }
 INFINIOP_LIBRARY_FUNCTION(acos)
 INFINIOP_LIBRARY_FUNCTION(asin)
 INFINIOP_LIBRARY_FUNCTION(asinh)
@@ -21,10 +27,18 @@ INFINIOP_LIBRARY_FUNCTION(tan)
 INFINIOP_LIBRARY_FUNCTION(expm1)
 INFINIOP_LIBRARY_FUNCTION(fabs)
 INFINIOP_LIBRARY_FUNCTION(floor)
+INFINIOP_LIBRARY_FUNCTION(exp2)
+INFINIOP_LIBRARY_FUNCTION(log)
 INFINIOP_LIBRARY_FUNCTION(log10)
 INFINIOP_LIBRARY_FUNCTION(log1p)
-#undef INFINIOP_LIBRARY_FUNCTION
 
+#ifdef __CUDACC__
+// A GPU has instructions for the first steps of these.
+INFINIOP_LIBRARY_FUNCTION(exp)
+INFINIOP_LIBRARY_FUNCTION(tanh)
+INFINIOP_LIBRARY_FUNCTION(erf)
+INFINIOP_LIBRARY_FUNCTION(erfc)
+#else
 inline double exp(double x) { return __builtin_exp(x); }
 
 // In vectors where the library's is a call for each element; off by at most 2 units of the last place.
@@ -104,6 +118,8 @@ inline float erf(float x) {
   const float far = 1.0f - erfc(magnitude);
   return magnitude < 1.0f ? p * x : (x < 0.0f ? -far : far);
 }
+#endif
+#undef INFINIOP_LIBRARY_FUNCTION
 
 template <class T>
 inline T sigmoid(T x) {
@@ -112,14 +128,77 @@ inline T sigmoid(T x) {
   return (x < T(0) ? e : T(1)) / (T(1) + e);
 }
 
-inline double hypot(double a, double b) { return __builtin_hypot(a, b); }
-inline float hypot(float a, float b) { return __builtin_hypotf(a, b); }
+inline double hypot(double a, double b) { return INFINIOP_C(hypot)(a, b); }
+inline float hypot(float a, float b) { return INFINIOP_C(hypotf)(a, b); }
 
 template <class T>
 inline T log_add_exp(T a, T b) {
   const T larger = a > b ? a : b, difference = fabs(a - b);
   // Equal infinities have no difference.
   return a == b ? a + T(0.693147180559945309417) : larger + log1p(exp(-difference));
+}
+
+template <class T>
+inline T log_add_exp2(T a, T b) {
+  const T larger = a > b ? a : b, difference = fabs(a - b);
+  return a == b ? a + T(1) : larger + log1p(exp2(-difference)) * T(1.44269504088896340736);
+}
+
+inline double pow(double a, double b) { return INFINIOP_C(pow)(a, b); }
+inline float pow(float a, float b) { return INFINIOP_C(powf)(a, b); }
+
+// x * 2^e in two steps where the power itself could leave the type's range.
+template <class T>
+inline T ldexp(T x, T e) {
+  const T half = e > T(2000) ? T(1000) : (e < T(-2000) ? T(-1000) : floor(e * T(0.5)));
+  return fabs(e) > T(100) ? x * exp2(half) * exp2(e - half) : x * exp2(e);
+}
+
+// From the nearer end, so that `weight` 1 gives exactly `end`.
+template <class T>
+inline T lerp(T start, T end, T weight) {
+  return fabs(weight) < T(0.5) ? start + weight * (end - start) : end - (end - start) * (T(1) - weight);
+}
+
+// Computed as double for all types.
+template <class T>
+inline T digamma(T value) {
+  constexpr double kPi = 3.14159265358979323846;
+  double x = static_cast<double>(value), result = 0;
+  if (x == 0) return static_cast<T>(-1 / x);
+  if (x < 0) {
+    // Reflected to the positive side; at the poles it is not a number.
+    const double fraction = x - floor(x + 0.5);
+    result = fraction == 0 ? static_cast<double>(float_of(0x7FC00000u)) : -kPi / tan(kPi * fraction);
+    x = 1 - x;
+  }
+  for (; x < 10; x += 1) result -= 1 / x;
+  const double y = 1 / (x * x);
+  double series = 1.0 / 12;
+  series = series * y - 691.0 / 32760;
+  series = series * y + 1.0 / 132;
+  series = series * y - 1.0 / 240;
+  series = series * y + 1.0 / 252;
+  series = series * y - 1.0 / 120;
+  series = series * y + 1.0 / 12;
+  return static_cast<T>(result + log(x) - 0.5 / x - series * y);
+}
+
+// Computed as double for all types: an estimate, good to 0.2 %, and two steps that each cube its error.
+template <class T>
+inline T erfinv(T value) {
+  const double x = static_cast<double>(value), magnitude = fabs(x);
+  if (!(magnitude < 1)) return static_cast<T>(magnitude == 1 ? x / (1 - magnitude) : double(float_of(0x7FC00000u)));
+  const double logarithm = log1p(-x * x), term = 4.33074675 + 0.5 * logarithm;  // 2 / (pi * 0.147)
+  const double root = term * term - logarithm * (1 / 0.147);
+  double y = INFINIOP_C(sqrt)(INFINIOP_C(sqrt)(root) - term);
+  for (int step = 0; step < 2; ++step) {
+    // Of what is missing to 1, where the difference of two numbers near 1 would cancel.
+    const double off = magnitude > 0.5 ? (1 - magnitude) - erfc(y) : erf(y) - magnitude;
+    const double newton = off / (1.12837916709551257390 * exp(-y * y));
+    y -= newton / (1 + y * newton);
+  }
+  return static_cast<T>(x < 0 ? -y : y);
 }
 
 // Comparisons are such that what is not a number comes through.
@@ -137,8 +216,8 @@ inline T fmin(T a, T b) {
   return a < b || b != b ? a : b;
 }
 
-inline double fmod(double a, double b) { return __builtin_fmod(a, b); }
-inline float fmod(float a, float b) { return __builtin_fmodf(a, b); }
+inline double fmod(double a, double b) { return INFINIOP_C(fmod)(a, b); }
+inline float fmod(float a, float b) { return INFINIOP_C(fmodf)(a, b); }
 // Machines trap on x / 0 and on the one quotient that does not fit.
 template <class T>
 inline T fmod(T a, T b) {

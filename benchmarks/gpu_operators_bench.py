@@ -1,0 +1,144 @@
+"""Operators on an NVIDIA GPU: bytes moved per second beside a copy's of the runtime, and products, by the GPU's own events.
+
+Without a GPU it says so and ends well.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+os.environ["INFINIRT_DEVICE"] = "nvidia"
+
+from infiniop.schema import OPERATORS, Operator
+from infinirt import runtime as rt
+from infinirt.__main__ import part_path
+
+ROUNDS = int(os.environ.get("INFINIRT_BENCH_ROUNDS", "11"))
+REPEATS = 20
+DTYPES = {"F8": (11, 1), "F16": (12, 2), "BF16": (19, 2), "F32": (13, 4), "F64": (14, 8)}
+BY_NAME = {operator.name: operator for operator in OPERATORS}
+
+
+def ok(result: tuple[Any, ...]) -> Any:
+    assert int(result[0]) == 0, rt.infinirtXGetLastErrorMessage()[1]
+    return None if len(result) == 1 else result[1]
+
+
+class Bench:
+    def __init__(self) -> None:
+        self.library = ctypes.CDLL(str(part_path("--lib-dir") / "libinfiniop.so.1"))
+        self.stream = ok(rt.infinirtStreamCreateWithFlags(1))
+        self.begin, self.end = ok(rt.infinirtEventCreate()), ok(rt.infinirtEventCreate())
+        self.handle = ctypes.c_void_p()
+        self.call("infiniopCreateHandle", ctypes.byref(self.handle))
+
+    def call(self, name: str, *arguments: Any) -> None:
+        assert getattr(self.library, name)(*arguments) == 0, rt.infinirtXGetLastErrorMessage()[1]
+
+    def tensor(self, dtype: str, shape: list[int], strides: list[int] | None = None) -> ctypes.c_void_p:
+        made = ctypes.c_void_p()
+        sizes = (ctypes.c_size_t * len(shape))(*shape)
+        steps = None if strides is None else (ctypes.c_ssize_t * len(strides))(*strides)
+        self.call(
+            "infiniopCreateTensorDescriptor",
+            ctypes.byref(made),
+            ctypes.c_size_t(len(shape)),
+            sizes,
+            steps,
+            DTYPES[dtype][0],
+        )
+        return made
+
+    def create(self, operator: Operator, tensors: list[ctypes.c_void_p]) -> tuple[ctypes.c_void_p, float]:
+        """The descriptor, and how many seconds making it took."""
+        made = ctypes.c_void_p()
+        begin = time.perf_counter()
+        self.call(f"infiniopCreate{operator.name}Descriptor", self.handle, ctypes.byref(made), *tensors)
+        return made, time.perf_counter() - begin
+
+    def seconds(self, work: Callable[[], None]) -> float:
+        """Of one of REPEATS calls in a row, by the GPU's clock."""
+        times = []
+        for _ in range(ROUNDS):
+            ok(rt.infinirtEventRecord(self.begin, self.stream))
+            for _ in range(REPEATS):
+                work()
+            ok(rt.infinirtEventRecord(self.end, self.stream))
+            ok(rt.infinirtEventSynchronize(self.end))
+            times.append(float(ok(rt.infinirtEventElapsedTime(self.begin, self.end))) / 1e3 / REPEATS)
+        return statistics.median(times)
+
+
+def element_wise(bench: Bench, memory: list[int]) -> None:
+    n = 8192
+    size = n * n * 2
+    copy = bench.seconds(lambda: rt.infinirtMemcpyAsync(memory[0], memory[1], size, 3, bench.stream))
+    copied = 2 * size / copy / 1e12
+    print(f"{'operator, 8192 x 8192':34}{'TB/s':>8}{'of a copy':>11}{'ms to make':>12}")
+    print(f"{'copy, bf16':34}{copied:8.2f}{1:11.2f}")
+    stream = ctypes.c_void_p(int(bench.stream))
+    for name, dtype, layout in (
+        ("Add", "BF16", "rows"), ("Add", "F16", "rows"), ("Add", "F32", "rows"), ("Add", "F8", "rows"),
+        ("Add", "BF16", "bias"), ("Add", "BF16", "transposed"), ("Silu", "BF16", "rows"), ("Gelu", "BF16", "rows"),
+        ("SwiGLU", "BF16", "rows"), ("Tanh", "F32", "rows"), ("Rearrange", "BF16", "rows"), ("Rearrange", "BF16", "transposed"),
+    ):  # fmt: skip
+        operator = BY_NAME[name]
+        rows = bench.tensor(dtype, [n, n])
+        last = {
+            "rows": rows,
+            "bias": bench.tensor(dtype, [n]),
+            "transposed": bench.tensor(dtype, [n, n], [1, n]),
+        }[layout]
+        count = len(operator.inputs)
+        made, seconds = bench.create(operator, [rows, *[rows] * (count - 1), last])
+        workspace = [None, ctypes.c_size_t(0)] if operator.has_workspace else []
+        given = [ctypes.c_void_p(address) for address in memory[: 1 + count]]
+        function = getattr(bench.library, f"infiniop{name}")
+        moved = (1 + count - (layout == "bias")) * n * n * DTYPES[dtype][1]
+        rate = moved / bench.seconds(lambda f=function, a=(made, *workspace, *given, stream): f(*a)) / 1e12
+        print(
+            f"{f'{name}, {dtype.lower()}, {layout}':34}{rate:8.2f}{rate / copied:11.2f}{seconds * 1e3:12.1f}"
+        )
+
+
+def products(bench: Bench, memory: list[int]) -> None:
+    print(f"\n{'product':34}{'TFLOP/s':>8}{'ms to make':>23}")
+    stream = ctypes.c_void_p(int(bench.stream))
+    gemm = BY_NAME["Gemm"]
+    for dtype, n in (("BF16", 4096), ("BF16", 8192), ("F16", 8192), ("F32", 4096), ("F64", 4096)):
+        square = bench.tensor(dtype, [n, n])
+        made, seconds = bench.create(gemm, [square] * 3)
+        size = ctypes.c_size_t()
+        bench.call("infiniopGetGemmWorkspaceSize", made, ctypes.byref(size))
+        workspace = ok(rt.infinirtMalloc(max(size.value, 1)))
+        arguments = (
+            made, ctypes.c_void_p(int(workspace)), size, *(ctypes.c_void_p(address) for address in memory[:3]),
+            ctypes.c_float(1), ctypes.c_float(0), stream,
+        )  # fmt: skip
+        took = bench.seconds(lambda a=arguments: bench.library.infiniopGemm(*a))
+        print(f"{f'{dtype.lower()}, {n} x {n} x {n}':34}{2 * n**3 / took / 1e12:8.1f}{seconds * 1e3:23.1f}")
+        ok(rt.infinirtFree(workspace))
+
+
+def main() -> int:
+    error, *_ = rt.infinirtXSetDeviceType("nvidia")
+    if int(error) != 0:
+        print(rt.infinirtXGetLastErrorMessage()[1])
+        return 0
+    bench = Bench()
+    memory = [int(ok(rt.infinirtMalloc(8192 * 8192 * 4))) for _ in range(4)]
+    for address in memory:
+        ok(rt.infinirtMemset(address, 0, 8192 * 8192 * 4))
+    element_wise(bench, memory)
+    products(bench, memory)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

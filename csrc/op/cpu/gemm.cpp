@@ -1,0 +1,266 @@
+#include "op/cpu/gemm.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <thread>
+
+#include "op/cpu/blas.h"
+#include "op/cpu/tiles.h"
+#include "op/runtime.h"
+#include "op/tensor.h"
+
+namespace infiniop::cpu {
+
+namespace {
+
+// Tiles that go through buffers: their parts fit the second-level cache.
+constexpr int64_t kPackedTile = 256, kDepth = 256;
+constexpr int64_t kLargestTile = 1024, kSmallestTile = 128;
+
+// The first argument, by value; then the addresses of c, a and b.
+struct GemmWork {
+  Product product;  // c is in rows, where it can be
+  infiniDtype_t dtype;
+  bool direct;  // the library works on the tensors themselves
+  const Blas* blas;
+  int64_t tile_m, tile_n;
+  int64_t across, down;  // tiles of one matrix
+  double alpha, beta;
+};
+
+// A worker's own memory, kept for its next block.
+char* buffer_of(size_t size) {
+  struct Kept {
+    char* memory = nullptr;
+    size_t size = 0;
+    ~Kept() { ::operator delete(memory, std::align_val_t(64)); }
+  };
+  static thread_local Kept kept;
+  if (kept.size < size) {
+    ::operator delete(kept.memory, std::align_val_t(64));
+    kept.memory = static_cast<char*>(::operator new(size, std::align_val_t(64), std::nothrow));
+    kept.size = kept.memory ? size : 0;
+  }
+  return kept.memory;
+}
+
+template <class Element>
+void copy_elements(char* to, int64_t to_step, const char* from, int64_t from_step, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    std::memcpy(to + i * to_step * static_cast<int64_t>(sizeof(Element)),
+                from + i * from_step * static_cast<int64_t>(sizeof(Element)), sizeof(Element));
+  }
+}
+
+// Steps count elements of `size` bytes.
+void copy_strided(size_t size, char* to, int64_t to_step, const char* from, int64_t from_step, int64_t count) {
+  if (size == 2) return copy_elements<uint16_t>(to, to_step, from, from_step, count);
+  if (size == 4) return copy_elements<uint32_t>(to, to_step, from, from_step, count);
+  copy_elements<uint64_t>(to, to_step, from, from_step, count);
+}
+
+// One tile of c, computed as T.
+template <class T>
+class Tile {
+ public:
+  Tile(const GemmWork& work, char* c, const char* a, const char* b, unsigned block)
+      : work_(work), p_(work.product), size_(static_cast<int64_t>(size_of(work.dtype))) {
+    const int64_t per_matrix = work.across * work.down;
+    const int64_t matrix = block / per_matrix, tile = block % per_matrix;
+    row_ = tile / work.across * work.tile_m;
+    column_ = tile % work.across * work.tile_n;
+    rows_ = std::min(work.tile_m, p_.m - row_);
+    columns_ = std::min(work.tile_n, p_.n - column_);
+    c_ = c + (matrix * p_.c.batch_stride + row_ * p_.c.row_stride + column_ * p_.c.column_stride) * size_;
+    a_ = a + (matrix * p_.a.batch_stride + row_ * p_.a.row_stride) * size_;
+    b_ = b + (matrix * p_.b.batch_stride + column_ * p_.b.column_stride) * size_;
+  }
+
+  infinirtError_t run() {
+    const bool product = work_.alpha != 0 && p_.k > 0;  // otherwise a and b are not read
+    if (product && work_.direct && run_direct()) return infinirtSuccess;
+    char* memory = buffer_of(sizeof(T) * (kPackedTile * kPackedTile + 2 * kPackedTile * kDepth + 2 * kLargestTile));
+    if (!memory) {
+      infinirtXSetLastError(infinirtErrorMemoryAllocation, "infiniop: no host memory for the tile of a matrix product");
+      return infinirtErrorMemoryAllocation;
+    }
+    sum_ = reinterpret_cast<T*>(memory);
+    packed_a_ = sum_ + kPackedTile * kPackedTile;
+    packed_b_ = packed_a_ + kPackedTile * kDepth;
+    line_ = packed_b_ + kPackedTile * kDepth;
+    raw_ = reinterpret_cast<char*>(line_ + kLargestTile);
+    // The tile may be a large one, made for the library.
+    for (int64_t i = 0; i < rows_; i += kPackedTile) {
+      for (int64_t j = 0; j < columns_; j += kPackedTile) {
+        run_packed(i, j, std::min(kPackedTile, rows_ - i), std::min(kPackedTile, columns_ - j), product);
+      }
+    }
+    return infinirtSuccess;
+  }
+
+ private:
+  bool run_direct() {
+    const Major a = major_of(p_.m, p_.k, p_.a), b = major_of(p_.k, p_.n, p_.b), c = major_of(p_.m, p_.n, p_.c);
+    return multiply<T>(*work_.blas, rows_, columns_, p_.k, static_cast<T>(work_.alpha),
+                       {reinterpret_cast<const T*>(a_), a.leading, a.transposed},
+                       {reinterpret_cast<const T*>(b_), b.leading, b.transposed}, static_cast<T>(work_.beta),
+                       reinterpret_cast<T*>(c_), c.leading);
+  }
+
+  void run_packed(int64_t i, int64_t j, int64_t rows, int64_t columns, bool product) {
+    std::fill_n(sum_, product ? 0 : rows * columns, T(0));
+    for (int64_t k = 0; product && k < p_.k; k += kDepth) {
+      const int64_t depth = std::min(kDepth, p_.k - k);
+      pack(packed_a_, a_ + (i * p_.a.row_stride + k * p_.a.column_stride) * size_, p_.a, rows, depth);
+      pack(packed_b_, b_ + (k * p_.b.row_stride + j * p_.b.column_stride) * size_, p_.b, depth, columns);
+      const T before = k > 0 ? T(1) : T(0);
+      if (work_.blas) {
+        multiply<T>(*work_.blas, rows, columns, depth, T(1), {packed_a_, depth, false}, {packed_b_, columns, false},
+                    before, sum_, columns);
+      } else {
+        if (k == 0) std::fill_n(sum_, rows * columns, T(0));
+        own_product(rows, columns, depth);
+      }
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+      put(sum_ + r * columns, c_ + ((i + r) * p_.c.row_stride + j * p_.c.column_stride) * size_, columns);
+    }
+  }
+
+  void own_product(int64_t rows, int64_t columns, int64_t depth) {
+    if constexpr (sizeof(T) == 4) {
+      tiles().multiply_f32(rows, columns, depth, packed_a_, packed_b_, sum_);
+    } else {
+      tiles().multiply_f64(rows, columns, depth, packed_a_, packed_b_, sum_);
+    }
+  }
+
+  // Elements at any distance, side by side as T.
+  void widen(T* to, const char* from, int64_t step, int64_t count) {
+    const ConvertTile convert = work_.dtype == INFINI_DTYPE_F16    ? tiles().from_float16
+                                : work_.dtype == INFINI_DTYPE_BF16 ? tiles().from_bfloat16
+                                                                   : nullptr;
+    const auto size = static_cast<size_t>(size_);
+    if (!convert) {
+      if (step == 1) {
+        std::memcpy(to, from, static_cast<size_t>(count) * size);
+      } else {
+        copy_strided(size, reinterpret_cast<char*>(to), 1, from, step, count);
+      }
+      return;
+    }
+    if (step != 1) {
+      copy_strided(size, raw_, 1, from, step, count);
+      from = raw_;
+    }
+    convert(static_cast<size_t>(count), to, from);
+  }
+
+  // A part of a matrix, in rows.
+  void pack(T* to, const char* from, const Matrix& matrix, int64_t rows, int64_t columns) {
+    for (int64_t r = 0; r < rows; ++r) {
+      widen(to + r * columns, from + r * matrix.row_stride * size_, matrix.column_stride, columns);
+    }
+  }
+
+  // A row of sums to its place in c.
+  void put(T* sums, char* to, int64_t count) {
+    const auto alpha = static_cast<T>(work_.alpha), beta = static_cast<T>(work_.beta);
+    if (beta != T(0)) {
+      widen(line_, to, p_.c.column_stride, count);
+      for (int64_t i = 0; i < count; ++i) sums[i] = alpha * sums[i] + beta * line_[i];
+    } else {
+      for (int64_t i = 0; i < count; ++i) sums[i] = alpha * sums[i];
+    }
+    const ConvertTile convert = work_.dtype == INFINI_DTYPE_F16    ? tiles().to_float16
+                                : work_.dtype == INFINI_DTYPE_BF16 ? tiles().to_bfloat16
+                                                                   : nullptr;
+    const char* from = reinterpret_cast<const char*>(sums);
+    if (convert) {
+      convert(static_cast<size_t>(count), raw_, sums);
+      from = raw_;
+    }
+    copy_strided(static_cast<size_t>(size_), to, p_.c.column_stride, from, 1, count);
+  }
+
+  const GemmWork& work_;
+  const Product& p_;
+  const int64_t size_;
+  int64_t row_, column_, rows_, columns_;
+  char* c_;
+  const char *a_, *b_;
+  T *sum_, *packed_a_, *packed_b_, *line_;
+  char* raw_;
+};
+
+infinirtError_t run_gemm(const infinirtXBlock* block, void** args) {
+  const auto& work = *static_cast<const GemmWork*>(args[0]);
+  auto* c = *static_cast<char**>(args[1]);
+  const auto *a = *static_cast<const char**>(args[2]), *b = *static_cast<const char**>(args[3]);
+  if (work.dtype == INFINI_DTYPE_F64) return Tile<double>(work, c, a, b, block->blockIdx.x).run();
+  return Tile<float>(work, c, a, b, block->blockIdx.x).run();
+}
+
+class PreparedGemm final : public Prepared {
+ public:
+  explicit PreparedGemm(const Plan& plan) : work_{} {
+    Product& p = work_.product;
+    p = plan.product;
+    const Major c = major_of(p.m, p.n, p.c);
+    turned_ = c.possible && c.transposed;
+    if (turned_) p = transposed(p);
+    work_.dtype = plan.dtype[0];
+    work_.blas = find_blas();
+    const bool computed = work_.dtype == INFINI_DTYPE_F32 || work_.dtype == INFINI_DTYPE_F64;
+    work_.direct =
+        work_.blas && computed && c.possible && major_of(p.m, p.k, p.a).possible && major_of(p.k, p.n, p.b).possible;
+    choose_tiles();
+  }
+
+  infinirtError_t launch(const Plan& plan, void* const* operands, const Workspace&,
+                         infinirtStream_t stream) const override {
+    GemmWork work = work_;
+    work.alpha = plan.attributes[0];
+    work.beta = plan.attributes[1];
+    // A transposed product is that of b and a.
+    void *c = operands[0], *a = operands[turned_ ? 2 : 1], *b = operands[turned_ ? 1 : 2];
+    void* args[] = {&work, &c, &a, &b};
+    const auto blocks = static_cast<unsigned>(work.product.batch * work.across * work.down);
+    return api().LaunchKernel(reinterpret_cast<const void*>(&run_gemm), {blocks, 1, 1}, {1, 1, 1}, args, 0, stream);
+  }
+
+ private:
+  // Large tiles, but several for each processor: the runtime lets the first block of a grid run alone. Not more than a grid can have.
+  void choose_tiles() {
+    const Product& p = work_.product;
+    const auto wanted = static_cast<int64_t>(8 * std::max(1u, std::thread::hardware_concurrency()));
+    const int64_t largest = work_.direct ? kLargestTile : kPackedTile;
+    work_.tile_m = work_.tile_n = largest;
+    const auto count = [&] {
+      work_.down = (p.m + work_.tile_m - 1) / work_.tile_m;
+      work_.across = (p.n + work_.tile_n - 1) / work_.tile_n;
+      return p.batch * work_.down * work_.across;
+    };
+    while (count() < wanted) {
+      int64_t& longer = std::min(work_.tile_m, p.m) >= std::min(work_.tile_n, p.n) ? work_.tile_m : work_.tile_n;
+      if (longer <= kSmallestTile) break;
+      longer /= 2;
+    }
+    while (count() > (int64_t{1} << 30)) work_.tile_m *= 2, work_.tile_n *= 2;
+  }
+
+  GemmWork work_;
+  bool turned_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Prepared> prepare_gemm(const Plan& plan, infinirtError_t* error) {
+  const size_t sizes[] = {sizeof(GemmWork), sizeof(void*), sizeof(void*), sizeof(void*)};
+  const infinirtXKernelInfo info{plan.info->name, run_gemm, sizes, 4, 0};
+  if ((*error = infinirtXRegisterKernel(&info))) return nullptr;
+  return std::make_unique<PreparedGemm>(plan);
+}
+
+}  // namespace infiniop::cpu

@@ -1,0 +1,91 @@
+#include "op/nvidia/program.h"
+
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "op/runtime.h"
+
+namespace infiniop::nvidia {
+
+namespace {
+
+infinirtError_t current_architecture(std::string* architecture) {
+  int device = 0, major = 0, minor = 0;
+  if (auto error = api().GetDevice(&device)) return error;
+  if (auto error = api().DeviceGetAttribute(&major, infinirtDevAttrComputeCapabilityMajor, device)) return error;
+  if (auto error = api().DeviceGetAttribute(&minor, infinirtDevAttrComputeCapabilityMinor, device)) return error;
+  *architecture = "sm_" + std::to_string(major) + std::to_string(minor);
+  return infinirtSuccess;
+}
+
+// Takes a kernel out of a library, and makes the driver load it now: not while its first launch is being captured.
+infinirtError_t get_kernel(infinirtLibrary_t library, const std::string& name, infinirtKernel_t* kernel) {
+  if (auto error = api().LibraryGetKernel(kernel, library, name.c_str())) return error;
+  infinirtFuncAttributes attributes;
+  return api().FuncGetAttributes(&attributes, reinterpret_cast<const void*>(*kernel));
+}
+
+infinirtError_t load(const Variant& variant, infinirtXCompiled_t compiled, Program* program) {
+  infinirtXCompiledInfo result{};
+  if (auto error = infinirtXCompiledGetInfo(&result, compiled)) return error;
+  infinirtLibrary_t library = nullptr;
+  if (auto error = api().LibraryLoadData(&library, result.code, nullptr, nullptr, 0, nullptr, nullptr, 0)) return error;
+  *program = {};
+  auto error = get_kernel(library, elements_kernel_name(variant), &program->elements);
+  if (!error && variant.width > 1) error = get_kernel(library, vectors_kernel_name(variant), &program->vectors);
+  return error;
+}
+
+infinirtError_t build(const Variant& variant, const std::string& text, const std::string& architecture,
+                      Program* program) {
+  constexpr size_t kFiles = 5;
+  const char *names[kFiles] = {"variant.h"}, *texts[kFiles] = {text.c_str()};
+  size_t count = 1;
+  for (const auto& [name, contents] : program_files()) {
+    names[count] = name;
+    texts[count++] = contents;
+  }
+  infinirtXCompileInfo info{};
+  info.structSize = sizeof info;
+  info.deviceType = "nvidia";
+  info.source = program_text();
+  info.name = variant.name;
+  info.architecture = architecture.c_str();
+  info.options = kCompileOptions;
+  info.optionCount = std::size(kCompileOptions);
+  info.headers = texts;
+  info.headerNames = names;
+  info.headerCount = count;
+  infinirtXCompiled_t compiled = nullptr;
+  auto error = infinirtXCompile(&compiled, &info);
+  if (!error) error = load(variant, compiled, program);
+  if (compiled) infinirtXCompiledDestroy(compiled);
+  return error;
+}
+
+}  // namespace
+
+infinirtError_t find_program(const Variant& variant, Program* program) {
+  // Leaked on purpose: other threads may launch while the process ends.
+  static auto* const programs = new std::map<std::string, Program>;
+  static auto* const mutex = new std::mutex;
+  std::string architecture;
+  if (auto error = current_architecture(&architecture)) return error;
+  const std::string text = variant_text(variant), key = architecture + text;
+  {
+    std::lock_guard guard(*mutex);
+    if (const auto known = programs->find(key); known != programs->end()) {
+      *program = known->second;
+      return infinirtSuccess;
+    }
+  }
+  // Without the lock, so that threads compile at once; of two that compile the same the first one's is kept.
+  if (auto error = build(variant, text, architecture, program)) return error;
+  std::lock_guard guard(*mutex);
+  *program = programs->try_emplace(key, *program).first->second;
+  return infinirtSuccess;
+}
+
+}  // namespace infiniop::nvidia

@@ -1,0 +1,247 @@
+#include "op/nvidia/source.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "op/tensor.h"
+
+namespace infiniop::nvidia {
+
+namespace {
+
+constexpr char kProgram[] =
+#include "infiniop/generated/kernel.cu.inc"
+    ;
+constexpr char kArguments[] =
+#include "infiniop/generated/arguments.h.inc"
+    ;
+constexpr char kExpression[] =
+#include "infiniop/generated/expression.h.inc"
+    ;
+constexpr char kNarrow[] =
+#include "infiniop/generated/narrow.h.inc"
+    ;
+// NVIDIA's compiler brings no headers of its own.
+constexpr char kIntegers[] = R"(#pragma once
+typedef signed char int8_t;
+typedef short int16_t;
+typedef int int32_t;
+typedef long long int64_t;
+typedef unsigned char uint8_t;
+typedef unsigned short uint16_t;
+typedef unsigned uint32_t;
+typedef unsigned long long uint64_t;
+)";
+
+struct MapText {
+  const char* any;
+  const char* integer;  // null: as any
+};
+constexpr MapText kMapTexts[] = {
+#include "infiniop/generated/cuda_maps.inc"
+};
+
+const char* bytes_type(size_t size) {
+  switch (size) {
+    case 1:
+      return "uint8_t";
+    case 2:
+      return "uint16_t";
+    case 4:
+      return "uint32_t";
+    case 8:
+      return "uint64_t";
+    default:
+      return "Bytes16";
+  }
+}
+
+// How an element of the type is called in kernel.cu.
+const char* element_type(infiniDtype_t dtype) {
+  switch (dtype) {
+    case INFINI_DTYPE_F8:
+      return "Float8";
+    case INFINI_DTYPE_F16:
+      return "Float16";
+    case INFINI_DTYPE_BF16:
+      return "BFloat16";
+    case INFINI_DTYPE_F32:
+      return "float";
+    case INFINI_DTYPE_F64:
+      return "double";
+    case INFINI_DTYPE_I8:
+      return "int8_t";
+    case INFINI_DTYPE_I16:
+      return "int16_t";
+    case INFINI_DTYPE_I32:
+      return "int32_t";
+    case INFINI_DTYPE_I64:
+      return "int64_t";
+    default:
+      return bytes_type(size_of(dtype));
+  }
+}
+
+bool is_float(infiniDtype_t dtype) {
+  return dtype == INFINI_DTYPE_F8 || dtype == INFINI_DTYPE_F16 || dtype == INFINI_DTYPE_BF16 ||
+         dtype == INFINI_DTYPE_F32 || dtype == INFINI_DTYPE_F64;
+}
+
+// The type that elements are computed in.
+std::string computed_type(infiniDtype_t dtype) {
+  if (dtype == INFINI_DTYPE_F64) return "double";
+  return is_float(dtype) ? "float" : element_type(dtype);
+}
+
+bool computes(OperatorKind kind) {
+  return kind == OperatorKind::Map || kind == OperatorKind::Cast || kind == OperatorKind::Scale;
+}
+
+std::string scale_text(infiniDtype_t dtype) {
+  const std::string type = computed_type(dtype);
+  return "struct Expression {\n  " + type + " factor;\n  explicit Expression(const double* attributes) : factor(" +
+         type + "(attributes[0])) {}\n  " + type + " operator()(" + type + " x) const { return factor == " + type +
+         "(0) ? " + type + "(0) : factor * x; }\n};\n";
+}
+
+std::string cast_text(infiniDtype_t to, infiniDtype_t from) {
+  std::string value = "static_cast<" + computed_type(to) + ">(x)";
+  if (to == INFINI_DTYPE_BOOL) {
+    value = "static_cast<uint8_t>(x != " + computed_type(from) + "(0))";
+  } else if (is_float(from) && !is_float(to)) {
+    value = "number_as<" + computed_type(to) + ">(x)";
+  }
+  return "struct Expression {\n  explicit Expression(const double*) {}\n  " + computed_type(to) + " operator()(" +
+         computed_type(from) + " x) const { return " + value + "; }\n};\n";
+}
+
+constexpr char kCopyText[] =
+    "struct Expression {\n  explicit Expression(const double*) {}\n  template <class T> T operator()(T x) const { "
+    "return x; }\n};\n";
+
+std::string expression_text(const Variant& variant) {
+  if (variant.kind == OperatorKind::Map) {
+    const MapText& text = kMapTexts[variant.map];
+    return (text.integer && !is_float(variant.dtype[1]) ? text.integer : text.any) +
+           std::string("using Expression = Map<") + computed_type(variant.dtype[1]) + ">;\n";
+  }
+  if (variant.kind == OperatorKind::Scale) return scale_text(variant.dtype[0]);
+  return variant.kind == OperatorKind::Cast ? cast_text(variant.dtype[0], variant.dtype[1]) : kCopyText;
+}
+
+// As many elements as 16 bytes hold of the widest type, or fewer where rows do not end with a whole item.
+int width_of(const Plan& plan, const Variant& variant) {
+  const Nest& nest = plan.nest;
+  size_t widest = 1;
+  for (int t = 0; t < nest.operands; ++t) widest = std::max(widest, size_of(plan.dtype[t]));
+  for (auto width = static_cast<int>(16 / widest); width > 1; width /= 2) {
+    bool possible = nest.levels == 1 || nest.size[0] % width == 0;
+    for (int t = 0; possible && t < nest.operands; ++t) {
+      const auto size = static_cast<int64_t>(size_of(plan.dtype[t]));
+      if (t > 0 && variant.lie[t - 1] != Lie::SideBySide) continue;
+      possible = nest.stride[t][0] == size;
+      for (int level = 1; level < nest.levels; ++level)
+        possible = possible && nest.stride[t][level] % (size * width) == 0;
+    }
+    if (possible) return width;
+  }
+  return 1;
+}
+
+bool needs_wide_index(const Nest& nest, const infiniDtype_t* dtype) {
+  constexpr int64_t kLimit = (int64_t{1} << 31) - 1;
+  if (nest.total > kLimit) return true;
+  for (int t = 0; t < nest.operands; ++t) {
+    int64_t reach = static_cast<int64_t>(size_of(dtype[t]));
+    for (int level = 0; level < nest.levels; ++level) {
+      // Tensor descriptors keep these sums from overflowing.
+      reach += (nest.size[level] - 1) * std::abs(nest.stride[t][level]);
+    }
+    if (reach > kLimit) return true;
+  }
+  return false;
+}
+
+void prepare_division(uint64_t divisor, unsigned* magic, unsigned* shift) {
+  *shift = 0;
+  while (*shift < 32 && (uint64_t{1} << *shift) < divisor) ++*shift;
+  *magic = static_cast<unsigned>(((uint64_t{1} << 32) * ((uint64_t{1} << *shift) - divisor)) / divisor + 1);
+}
+
+}  // namespace
+
+Variant variant_of(const Plan& plan) {
+  Variant variant{};
+  const Nest& nest = plan.nest;
+  variant.name = plan.info->name;
+  variant.kind = plan.info->kind;
+  variant.map = plan.info->map;
+  variant.inputs = nest.operands - 1;
+  variant.levels = nest.levels;
+  std::copy_n(plan.dtype, kMaxOperands, variant.dtype);
+  for (int t = 0; t < variant.inputs; ++t) {
+    variant.lie[t] = nest.is_scalar(t + 1) ? Lie::Scalar : nest.stride[t + 1][0] == 0 ? Lie::Repeated : Lie::SideBySide;
+  }
+  variant.width = width_of(plan, variant);
+  variant.wide_index = needs_wide_index(nest, plan.dtype);
+  return variant;
+}
+
+Arguments arguments_of(const Plan& plan, const Variant& variant, int width) {
+  Arguments arguments{};
+  const Nest& nest = plan.nest;
+  for (int level = 0; level < nest.levels; ++level) {
+    arguments.size[level] = level == 0 ? nest.size[0] / width : nest.size[level];
+    for (int t = 0; t < nest.operands; ++t) {
+      arguments.stride[t][level] = nest.stride[t][level] * (level == 0 ? width : 1);
+    }
+    if (!variant.wide_index && arguments.size[level] > 0) {
+      prepare_division(static_cast<uint64_t>(arguments.size[level]), &arguments.magic[level], &arguments.shift[level]);
+    }
+  }
+  arguments.items = nest.total / width;
+  arguments.tail = static_cast<int>(nest.total % width);
+  return arguments;
+}
+
+unsigned blocks_of(const Arguments& arguments, int width) {
+  const int64_t per_block = int64_t{kThreads} * (width == 1 ? 4 : 2);  // as in kernel.cu
+  return static_cast<unsigned>(std::max<int64_t>(1, (arguments.items + per_block - 1) / per_block));
+}
+
+std::string elements_kernel_name(const Variant& variant) { return std::string(variant.name) + "_elements"; }
+std::string vectors_kernel_name(const Variant& variant) { return variant.name; }
+
+std::string variant_text(const Variant& variant) {
+  static constexpr const char* kLieNames[] = {"Lie::SideBySide", "Lie::Repeated", "Lie::Scalar"};
+  const auto type = [&](int operand) -> std::string {
+    if (operand > variant.inputs) return "uint8_t";
+    const infiniDtype_t dtype = variant.dtype[operand];
+    return computes(variant.kind) ? element_type(dtype) : bytes_type(size_of(dtype));
+  };
+  std::string text = "#pragma once\n";
+  text += "#define INFINIOP_ELEMENTS_KERNEL " + elements_kernel_name(variant) + "\n";
+  text += "#define INFINIOP_VECTORS_KERNEL " + vectors_kernel_name(variant) + "\n";
+  text += "#define INFINIOP_WIDTH " + std::to_string(variant.width) + "\n";
+  text += "namespace infiniop {\n";
+  text += "using Out = " + type(0) + ";\n";
+  text += "using In0 = " + type(1) + ";\nusing In1 = " + type(2) + ";\nusing In2 = " + type(3) + ";\n";
+  text += variant.wide_index ? "using Index = uint64_t;\nusing Offset = int64_t;\n"
+                             : "using Index = uint32_t;\nusing Offset = int32_t;\n";
+  text += "constexpr int kInputs = " + std::to_string(variant.inputs) + ";\n";
+  text += "constexpr int kLevels = " + std::to_string(variant.levels) + ";\n";
+  text += "constexpr Lie kLie[3] = {";
+  for (int t = 0; t < 3; ++t) text += (t ? ", " : "") + std::string(kLieNames[static_cast<int>(variant.lie[t])]);
+  return text + "};\n" + expression_text(variant) + "}  // namespace infiniop\n";
+}
+
+const char* program_text() { return kProgram; }
+
+std::array<std::pair<const char*, const char*>, 4> program_files() {
+  return {{{"cstdint", kIntegers},
+           {"op/expression.h", kExpression},
+           {"op/narrow.h", kNarrow},
+           {"op/nvidia/arguments.h", kArguments}}};
+}
+
+}  // namespace infiniop::nvidia

@@ -1,0 +1,38 @@
+"""The expressions as CUDA C++, for kernels that are compiled when a descriptor needs them."""
+
+from __future__ import annotations
+
+from ..model import Operator
+from .maps import MAPS, typed
+
+
+def functor(operator: Operator, expression: str) -> str:
+    """`Map<T>`: the attributes, and the expression of the inputs."""
+    result = "uint8_t" if operator.dtype_rule == "truth" else "T"
+    inputs = ", ".join(f"T {name}" for name in operator.operands)
+    fields = "".join(f"  T {attribute.name};\n" for attribute in operator.attributes)
+    set_fields = ", ".join(
+        f"{attribute.name}(number_as<T>(attributes[{i}]))" for i, attribute in enumerate(operator.attributes)
+    )
+    return (
+        "template <class T>\nstruct Map {\n"
+        f"{fields}  explicit Map(const double* attributes){' : ' + set_fields if set_fields else ''} {{}}\n"
+        f"  {result} operator()({inputs}) const {{ return static_cast<{result}>({typed(expression)}); }}\n}};\n"
+    )
+
+
+def quoted(text: str) -> str:
+    return f'R"CUDA({text})CUDA"'
+
+
+def render() -> str:
+    """cuda_maps.inc: for each map its text, and that for integers where there is another."""
+    lines = ["// Generated from src/infiniop/schema."]
+    for operator in MAPS:
+        integer = (
+            quoted(functor(operator, operator.integer_expression))
+            if operator.integer_expression
+            else "nullptr"
+        )
+        lines.append(f"{{{quoted(functor(operator, operator.expression))}, {integer}}},")
+    return "\n".join([*lines, ""])

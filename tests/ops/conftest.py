@@ -1,0 +1,14 @@
+"""Tests that ask for `device` run on the CPU and, where there is one, on an NVIDIA GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import op_support
+import pytest
+
+
+@pytest.fixture(scope="module", params=["cpu", pytest.param("nvidia", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest) -> Iterator[str]:
+    with op_support.using(request.param):
+        yield request.param

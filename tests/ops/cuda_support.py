@@ -1,0 +1,142 @@
+"""The CUDA C++ of element-wise operators without a GPU: the text that the library compiles, and that text run on the host."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from op_support import DTYPE_NUMBERS
+
+from infiniop.schema import Operator
+from infiniop.schema.emit.maps import MAPS
+from installed import directory, output_of, program
+
+ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).parent
+KINDS = ["map", "copy", "cast", "constant", "fill"]
+# As the build does: files that go into the library as text.
+EMBEDDED = ("nvidia/kernel.cu", "nvidia/arguments.h", "expression.h", "narrow.h")
+NAME_SIZE, ARGUMENTS_SIZE = 1 << 16, 1024
+
+
+@dataclass
+class Described:
+    """What a plan becomes: the text of "variant.h", and for kernels of single elements and of vectors what a launch passes."""
+
+    text: str
+    width: int
+    arguments: tuple[bytes, bytes]
+    blocks: tuple[int, int]
+
+
+class CudaText:
+    def __init__(self, folder: Path) -> None:
+        generated = folder / "generated"
+        generator = ROOT / "src/infiniop/schema/generate.py"
+        subprocess.run([sys.executable, "-B", str(generator), "--out", str(generated)], check=True)
+        for name in EMBEDDED:
+            source = ROOT / "csrc/op" / name
+            target = generated / f"build/infiniop/generated/{source.name}.inc"
+            target.write_text(f'R"CUDA({source.read_text()})CUDA"\n')
+        self.compiler = program("c++", "g++")
+        assert self.compiler is not None
+        built = folder / "cuda_text.so"
+        sources = [
+            "nvidia/source.cpp",
+            "nest.cpp",
+            "tensor.cpp",
+            "object.cpp",
+            "runtime.cpp",
+        ]
+        includes = [ROOT / "csrc", ROOT / "include", generated / "include", generated / "build"]
+        output_of(
+            self.compiler, "-std=c++20", "-O1", "-shared", "-fPIC", HERE / "cuda_text.cpp",
+            *(ROOT / "csrc/op" / name for name in sources), *(f"-I{path}" for path in includes),
+            f"-L{directory('--lib-dir')}", f"-Wl,-rpath,{directory('--lib-dir')}", "-linfinirt", "-o", built,
+        )  # fmt: skip
+        self.library = ctypes.CDLL(str(built))
+        self.library.program.restype = ctypes.c_char_p
+        self.folder = folder
+        self.program: str = self.library.program().decode()
+        self.files = self._files()
+        self.library.option.restype = ctypes.c_char_p
+        self.options: list[str] = []
+        while (option := self.library.option(len(self.options))) is not None:
+            self.options.append(option.decode())
+        self.runners: dict[str, ctypes.CDLL] = {}
+
+    def _files(self) -> dict[str, str]:
+        files = {}
+        name, text = ctypes.c_char_p(), ctypes.c_char_p()
+        while self.library.file(len(files), ctypes.byref(name), ctypes.byref(text)):
+            assert name.value is not None
+            assert text.value is not None
+            files[name.value.decode()] = text.value.decode()
+        return files
+
+    def describe(
+        self,
+        operator: Operator,
+        dtypes: Sequence[str],
+        shape: Sequence[int],
+        strides: Sequence[Sequence[int]],
+    ) -> Described:
+        """Operands in the order output, inputs; strides in bytes, of the output's shape."""
+        text = ctypes.create_string_buffer(NAME_SIZE)
+        elements, vectors = (ctypes.create_string_buffer(ARGUMENTS_SIZE) for _ in range(2))
+        blocks = (ctypes.c_uint * 2)()
+        flat = [step for steps in strides for step in steps]
+        width = self.library.describe(
+            f"infiniop{operator.name}".encode(), KINDS.index(operator.kind),
+            MAPS.index(operator) if operator.kind == "map" else -1, len(dtypes),
+            (ctypes.c_int * len(dtypes))(*(DTYPE_NUMBERS[name] for name in dtypes)), len(shape),
+            (ctypes.c_int64 * len(shape))(*shape), (ctypes.c_int64 * len(flat))(*flat), text, ctypes.c_size_t(NAME_SIZE),
+            elements, vectors, blocks,
+        )  # fmt: skip
+        assert width > 0
+        return Described(text.value.decode(), width, (elements.raw, vectors.raw), (blocks[0], blocks[1]))
+
+    def describe_arrays(self, operator: Operator, dtypes: Sequence[str], arrays: Sequence[Any]) -> Described:
+        shape = arrays[0].shape
+        strides = [np.broadcast_to(array, shape).strides for array in arrays]
+        return self.describe(operator, dtypes, shape, strides)
+
+    def run_on_host(
+        self,
+        operator: Operator,
+        dtypes: Sequence[str],
+        arrays: Sequence[Any],
+        attributes: Sequence[float] = (),
+        element: bytes = b"",
+    ) -> int:
+        """Every kernel of the plan, on arrays of the host: thread after thread. Returns the width of the last one."""
+        described = self.describe_arrays(operator, dtypes, arrays)
+        runner = self.runner(described.text)
+        pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+        pointers += [ctypes.c_void_p()] * (4 - len(pointers))
+        for vectors in (False, True) if described.width > 1 else (False,):
+            assert runner.run(
+                int(vectors), described.blocks[vectors], *pointers, described.arguments[vectors],
+                (ctypes.c_double * 2)(*[*attributes, 0.0, 0.0][:2]), element.ljust(16, b"\0"),
+            )  # fmt: skip
+        return described.width
+
+    def runner(self, text: str) -> ctypes.CDLL:
+        if text not in self.runners:
+            place = self.folder / f"host{len(self.runners)}"
+            place.mkdir()
+            (place / "variant.h").write_text(text)
+            built = place / "run.so"
+            assert self.compiler is not None
+            output_of(
+                self.compiler, "-x", "c++", "-std=c++17", "-O1", "-w", "-fwrapv", "-ffp-contract=off", "-shared", "-fPIC",
+                HERE / "cuda_on_host.cpp", f"-I{place}", f"-I{ROOT / 'csrc'}", "-o", built,
+            )  # fmt: skip
+            self.runners[text] = ctypes.CDLL(str(built))
+        return self.runners[text]

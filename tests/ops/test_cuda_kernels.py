@@ -1,0 +1,158 @@
+"""The kernels for NVIDIA's GPUs, as far as they can be judged without one: their text compiles, and computes the right thing when
+a host runs it thread by thread."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cuda_support import CudaText, Described
+from op_cases import layouts, ordinary, output, special, values_of
+from op_support import BY_NAME, NUMPY, check, reference
+
+import infinirt
+from infiniop.schema import OPERATORS, Operator
+from infiniop.schema.model import EVERYTHING
+
+pytestmark = pytest.mark.full
+MAPS = [operator for operator in OPERATORS if operator.kind == "map"]
+WITHOUT_GPU = [
+    operator for operator in OPERATORS if operator.kind in ("map", "copy", "cast", "constant", "fill")
+]
+
+
+@pytest.fixture(scope="module")
+def cuda(tmp_path_factory: pytest.TempPathFactory) -> CudaText:
+    return CudaText(tmp_path_factory.mktemp("cuda"))
+
+
+def compile_for(cuda: CudaText, described: Described, arch: str) -> bytes:
+    """With the options that the library gives."""
+    options = infinirt.ProgramOptions(
+        name="kernel.cu",
+        arch=arch,
+        std=None,
+        headers={**cuda.files, "variant.h": described.text},
+        extra=cuda.options,
+    )
+    log = io.StringIO()
+    code = infinirt.Program(cuda.program, "c++", options).compile("cubin", logs=log).code
+    assert log.getvalue() == "", described.text
+    return code
+
+
+def types_of(operator: Operator, dtype: str) -> list[str]:
+    return [{"truth": "U8"}.get(operator.dtype_rule, dtype), *[dtype] * len(operator.operands)]
+
+
+def described(cuda: CudaText, operator: Operator, dtypes: list[str], layout: str) -> Described:
+    """The three forms of a kernel: side by side, strided, and with 64-bit indices and a repeated operand."""
+    sizes = [np.dtype(NUMPY[name]).itemsize for name in dtypes]
+    if layout == "contiguous":
+        return cuda.describe(operator, dtypes, [4096], [[size] for size in sizes])
+    if layout == "strided":
+        strides = [[size * 3, size * 1200, size * 120] for size in sizes]
+        return cuda.describe(operator, dtypes, [4, 5, 6], strides)
+    long = [[size * 4096, size] for size in sizes]
+    return cuda.describe(operator, dtypes, [1 << 20, 4096], [*long[:-1], [0, sizes[-1]]])
+
+
+@pytest.mark.peer("nvidia-cuda-nvrtc")
+@pytest.mark.parametrize("operator", WITHOUT_GPU, ids=lambda operator: operator.name)
+def test_every_kernel_compiles(operator: Operator, cuda: CudaText) -> None:
+    """Every type; every layout and architecture for some types."""
+    for number, dtype in enumerate(operator.dtypes):
+        dtypes = types_of(operator, dtype)
+        if operator.kind == "cast":
+            dtypes[0] = operator.dtypes[(number * 5 + 3) % len(operator.dtypes)]
+        first = described(cuda, operator, dtypes, "contiguous")
+        names = [f"infiniop{operator.name}_elements"] + [f"infiniop{operator.name}"] * (first.width > 1)
+        code = compile_for(cuda, first, "sm_90")
+        assert all(name.encode() in code for name in names)
+        if number % 4 == 1:
+            compile_for(cuda, first, "sm_80")
+            for layout in ("strided", "long"):
+                compile_for(cuda, described(cuda, operator, dtypes, layout), "sm_90")
+
+
+def test_vectors_are_taken_where_they_can_be(cuda: CudaText) -> None:
+    add = BY_NAME["Add"]
+    for dtype, width in (("F8", 16), ("BF16", 8), ("F32", 4), ("F64", 2)):
+        size = np.dtype(NUMPY[dtype]).itemsize
+        matrix = [64 * size, size]
+        for shape, strides, expected in (
+            ([64, 64], [matrix, matrix, matrix], width),
+            ([64, 64], [matrix, matrix, [0, size]], width),
+            ([64, 64], [matrix, matrix, [size, 0]], width),
+            ([64, 64], [matrix, matrix, [0, 0]], width),
+            ([7, 13], [[13 * size, size]] * 3, width),  # one row, with a tail
+            ([7, 12], [[24 * size, size]] * 3, min(width, 4)),
+            ([7, 13], [[14 * size, size]] * 3, 1),
+            ([64, 64], [matrix, matrix, [size, 64 * size]], 1),
+        ):
+            assert cuda.describe(add, [dtype] * 3, shape, strides).width == expected, (dtype, shape, strides)
+
+
+def run_layouts(cuda: CudaText, operator: Operator, dtype: str) -> None:
+    for what, shape, inputs in layouts(lambda s, i: ordinary(operator, dtype, s, i), len(operator.inputs)):
+        if 0 in shape:
+            continue
+        out = output(operator, dtype, shape)
+        values = values_of(operator)
+        expected = np.broadcast_to(reference(operator, inputs, dtype, **values), shape)
+        cuda.run_on_host(operator, types_of(operator, dtype), [out, *inputs], list(values.values()))
+        check(operator, out, expected, types_of(operator, dtype)[0], f"{operator.name} of {dtype}, {what}")
+
+
+@pytest.mark.parametrize("dtype", ["BF16", "I32", "F8"])
+def test_every_layout_on_the_host(dtype: str, cuda: CudaText) -> None:
+    run_layouts(cuda, BY_NAME["Add"], dtype)
+
+
+def test_three_inputs_on_the_host(cuda: CudaText) -> None:
+    run_layouts(cuda, BY_NAME["Addcmul"], "F16")
+
+
+@pytest.mark.parametrize("operator", MAPS, ids=lambda operator: operator.name)
+def test_every_expression_on_the_host(operator: Operator, cuda: CudaText) -> None:
+    for dtype in {operator.dtypes[1], operator.dtypes[-1]}:
+        values = special(dtype, False)
+        inputs = [np.resize(np.repeat(values, len(values) ** i), 997) for i in range(len(operator.operands))]
+        inputs = [np.concatenate([x, ordinary(operator, dtype, (800,), i)]) for i, x in enumerate(inputs)]
+        out = output(operator, dtype, inputs[0].shape)
+        numbers = values_of(operator)
+        expected = reference(operator, inputs, dtype, **numbers)
+        types = types_of(operator, dtype)
+        cuda.run_on_host(operator, types, [out, *inputs], list(numbers.values()))
+        check(operator, out, expected, types[0], f"{operator.name} of {dtype}")
+
+
+def test_copies_and_fills_on_the_host(cuda: CudaText) -> None:
+    copy, fill = BY_NAME["Rearrange"], BY_NAME["Fill"]
+    for dtype in EVERYTHING:
+        size = np.dtype(NUMPY[dtype]).itemsize
+        raw = (
+            np.random.default_rng(1)
+            .integers(0, 2, (6, 10, 7, size), dtype=np.uint8)
+            .view(NUMPY[dtype])[..., 0]
+        )
+        out = np.zeros((7, 10, 6), dtype=raw.dtype)
+        cuda.run_on_host(copy, [dtype] * 2, [out, raw.T])
+        assert out.tobytes() == np.ascontiguousarray(raw.T).tobytes()
+        cuda.run_on_host(fill, [dtype], [out], element=raw[0, 0, 0].tobytes())
+        assert out.tobytes() == raw[0, 0, 0].tobytes() * out.size
+
+
+def test_long_tensors_count_in_64_bits(cuda: CudaText, tmp_path: Path) -> None:
+    """Rows that lie 2 GiB apart, in a sparse file."""
+    add, rows = BY_NAME["Add"], 3
+    step = (1 << 31) + 64
+    memory = np.memmap(tmp_path / "sparse", dtype=np.uint8, mode="w+", shape=(rows * step,))
+    x = np.lib.stride_tricks.as_strided(memory.view(np.float32), (rows, 50), (step, 4))
+    x[...] = np.arange(rows * 50).reshape(rows, 50)
+    out = np.zeros((rows, 50), dtype=np.float32)
+    assert "uint64_t" in cuda.describe_arrays(add, ["F32"] * 3, [out, x, x]).text
+    cuda.run_on_host(add, ["F32"] * 3, [out, x, x])
+    assert np.array_equal(out, x + x)
