@@ -1,9 +1,12 @@
 #include "bindings/infinicore/place.h"
 
 #include <cstring>
+#include <new>
 
 #include <structmember.h>
 
+#include "bindings/infinicore/descriptors.h"
+#include "bindings/infinicore/recording.h"
 #include "bindings/objects/arguments.h"
 
 namespace infinicore {
@@ -82,6 +85,8 @@ PyObject* place_new(PyTypeObject* type, PyObject* args, PyObject* names) {
   place->device = Py_NewRef(device);
   place->stream = Py_NewRef(stream);
   place->pool = Py_NewRef(pool);
+  place->descriptors = new (std::nothrow) DescriptorCache;
+  if (place->descriptors == nullptr) return PyErr_NoMemory();
   place->is_host = std::strcmp(name, "cpu") == 0;
   if (!objects->stream_handle(stream, &place->stream_handle) || !create_handle(place)) return nullptr;
   place->stream_is_predefined = reinterpret_cast<uintptr_t>(place->stream_handle) <= 2;
@@ -91,6 +96,7 @@ PyObject* place_new(PyTypeObject* type, PyObject* args, PyObject* names) {
 
 void release_parts(PlaceObject* place) {
   place->closed.store(true);
+  if (place->descriptors) place->descriptors->clear();
   const infiniopHandle_t handle = place->handle;
   place->handle = nullptr;
   if (handle && frame.DestroyHandle(handle) != INFINI_STATUS_SUCCESS) runtime.GetLastError();
@@ -112,6 +118,7 @@ void place_dealloc(PyObject* self) {
   PlaceObject* place = as_place(self);
   if (place->weak_references) PyObject_ClearWeakRefs(self);
   release_parts(place);
+  delete place->descriptors;
   Py_XDECREF(place->device);
   Py_XDECREF(place->stream);
   Py_XDECREF(place->pool);
@@ -145,7 +152,18 @@ PyObject* get_handle(PyObject* self, void*) {
   return check_open(as_place(self)) ? PyLong_FromVoidPtr(as_place(self)->handle) : nullptr;
 }
 PyObject* get_closed(PyObject* self, void*) { return PyBool_FromLong(as_place(self)->closed.load()); }
-PyObject* get_recording(PyObject*, void*) { Py_RETURN_FALSE; }
+PyObject* get_recording(PyObject* self, void*) { return PyBool_FromLong(recording_of(as_place(self)) != nullptr); }
+PyObject* get_descriptors(PyObject* self, void*) {
+  const DescriptorCache::Counters counters = as_place(self)->descriptors->counters();
+  return Py_BuildValue("{s:K,s:K,s:n,s:n}", "hits", static_cast<unsigned long long>(counters.hits), "misses",
+                       static_cast<unsigned long long>(counters.misses), "size", static_cast<Py_ssize_t>(counters.size),
+                       "capacity", static_cast<Py_ssize_t>(DescriptorCache::kCapacity));
+}
+
+PyObject* place_start(PyObject* self, PyObject*) { return start_recording(as_place(self)); }
+PyObject* place_stop(PyObject* self, PyObject*) { return stop_recording(as_place(self)); }
+PyObject* place_cancel(PyObject* self, PyObject*) { return cancel_recording(as_place(self)); }
+PyObject* place_record_call(PyObject* self, PyObject* function) { return record_call(as_place(self), function); }
 
 PyObject* place_repr(PyObject* self) {
   PlaceObject* place = as_place(self);
@@ -156,6 +174,16 @@ PyMethodDef methods[] = {
     {"allocate", place_allocate, METH_O,
      "allocate($self, nbytes, /)\n--\n\nAn infinirt.Buffer of the place's pool, in the order of its stream."},
     {"sync", place_sync, METH_NOARGS, "sync($self, /)\n--\n\nWaits for everything that the place's stream was given."},
+    {"start_recording", place_start, METH_NOARGS,
+     "start_recording($self, /)\n--\n\nOperators that this thread calls here from now on are recorded, not run."},
+    {"stop_recording", place_stop, METH_NOARGS,
+     "stop_recording($self, /)\n--\n\nEnds the thread's recording; returns what was recorded, ready to run."},
+    {"cancel_recording", place_cancel, METH_NOARGS,
+     "cancel_recording($self, /)\n--\n\nDrops what this thread records here, and its memory; does nothing when it "
+     "does not record."},
+    {"record_call", place_record_call, METH_O,
+     "record_call($self, function, /)\n--\n\nRecords a Python function, which is called with the place's stream "
+     "between the device graphs before and\nafter it."},
     {"close", place_close, METH_NOARGS,
      "close($self, /)\n--\n\nGives the operators' handle up. Stream and pool are their owner's to close. Calls on the\n"
      "place fail afterwards; closing twice does nothing."},
@@ -167,6 +195,8 @@ PyGetSetDef properties[] = {
     {"pool", get_pool, nullptr, "The infinirt.CachingPool that memory comes from.", nullptr},
     {"operator_handle", get_handle, nullptr, "The infiniopHandle_t as an integer.", nullptr},
     {"is_recording", get_recording, nullptr, "Whether this thread records a graph here.", nullptr},
+    {"descriptor_cache", get_descriptors, nullptr, "Hits, misses, size and capacity of the cache of descriptors.",
+     nullptr},
     {"is_closed", get_closed, nullptr, "Whether close() was called.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
@@ -258,7 +288,9 @@ bool check_open(const PlaceObject* place) {
 }
 
 PyObject* allocate(PlaceObject* place, size_t size) {
-  return check_open(place) ? objects->allocate(place->pool, size, place->stream) : nullptr;
+  if (!check_open(place)) return nullptr;
+  if (Recording* recording = recording_of(place)) return recording->allocate(size);
+  return objects->allocate(place->pool, size, place->stream);
 }
 
 PlaceObject* current_place() {

@@ -8,6 +8,9 @@
 
 namespace infinicore {
 
+class DescriptorCache;
+class Recording;
+
 struct PlaceObject {
   PyObject ob_base;
   PyObject* device;  // as the Python side knows it
@@ -17,6 +20,8 @@ struct PlaceObject {
   bool stream_is_predefined;  // its meaning depends on the thread's current device
   bool is_host;               // "cpu": memory of NumPy and others is its own
   infiniopHandle_t handle;
+  DescriptorCache* descriptors;
+  Recording* recordings;  // what threads record here, one after another in a list; under the interpreter's lock
   std::atomic<bool> closed;
   PyObject* weak_references;
 };
@@ -29,7 +34,7 @@ inline bool is_place(PyObject* object) { return PyObject_TypeCheck(object, place
 /// Raises and returns false when the place was closed.
 bool check_open(const PlaceObject* place);
 
-/// A Buffer of `size` bytes: a new reference, or null with an exception.
+/// A Buffer of `size` bytes, while this thread records from the recording's reserve: a new reference, or null with an exception.
 PyObject* allocate(PlaceObject* place, size_t size);
 
 /// The thread's current place, or the default one: a new reference, or null with an exception.

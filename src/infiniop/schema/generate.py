@@ -24,7 +24,7 @@ if not __package__:
     __package__ = "infiniop_schema"
 
 from . import OPERATORS
-from .emit import glue, header, listing, maps
+from .emit import glue, header, listing, maps, python_table
 
 
 def files() -> dict[str, str]:
@@ -36,6 +36,9 @@ def files() -> dict[str, str]:
         "build/infiniop/generated/operators.inc": glue.render_list(),
         "build/infiniop/generated/maps.inc": maps.render(),
         "build/infiniop/generated/maps.h": maps.render_numbers(),
+        "build/infinicore/generated/operators_table.inc": python_table.render(),
+        "python/operators.pyi": python_table.render_stubs(functional=False),
+        "python/functional.pyi": python_table.render_stubs(functional=True),
         "build/infiniop.map": glue.render_symbols(),
         "docs/operator-list.md": listing.render(),
     }
