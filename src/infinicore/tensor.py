@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from . import _core, _views
@@ -295,10 +296,9 @@ class Tensor(_core.TensorBase):
         return _core.operators["mul"](self, other, out=self) if _is_operand(other) else NotImplemented
 
     def __matmul__(self, other: Tensor) -> Tensor:
-        product = _core.operators.get("matmul")
-        if product is None:
-            raise NotImplementedError("there is no operator for matrix products in this build of infiniop")
-        return product(self, other)
+        from .functions import matmul
+
+        return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
 
 
 def _binary(name: str) -> tuple[Any, Any, Any]:
@@ -342,25 +342,30 @@ def _cast(src: Tensor, out: Tensor) -> None:
 
 def _element(value: Any, dtype: _core.dtype) -> bytes:
     """The bytes of one element. TypeError for a fraction where there are integers, OverflowError for what does not fit."""
+    value = value.item() if hasattr(value, "item") else value
+    # Zeros have a sign, which equality does not see.
+    return _encoded(value, dtype) if value else _encode(value, dtype)
+
+
+def _encode(value: Any, dtype: _core.dtype) -> bytes:
     import numpy
 
-    value = value.item() if hasattr(value, "item") else value
     if isinstance(value, complex) and not dtype.is_complex:
         raise TypeError(f"{value!r} is complex, and elements are {dtype!r}")
-    if (
-        isinstance(value, float)
-        and not (dtype.is_floating_point or dtype.is_complex)
-        and dtype is not _bool_dtype
-    ):
+    has_fractions = dtype.is_floating_point or dtype.is_complex
+    if isinstance(value, float) and not has_fractions and dtype is not _bool_dtype:
         raise TypeError(
             f"{value!r} is a float, and elements are {dtype!r}; convert one of them: .to(infinicore.float32), int()"
         )
-    if isinstance(value, int) and not (dtype.is_floating_point or dtype.is_complex or dtype is _bool_dtype):
+    if isinstance(value, int) and not has_fractions and dtype is not _bool_dtype:
         bits = 8 * dtype.itemsize
         low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if dtype.is_signed else (0, (1 << bits) - 1)
         if not low <= value <= high:
             raise OverflowError(f"{value} does not fit into {dtype!r}, which has {low} to {high}")
     return numpy.asarray(value, dtype=to_numpy_dtype(dtype)).tobytes()
+
+
+_encoded = lru_cache(maxsize=1024, typed=True)(_encode)
 
 
 def _scalar(place: _core.Place, dtype: _core.dtype, value: Any) -> Tensor:

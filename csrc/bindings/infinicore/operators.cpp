@@ -203,11 +203,33 @@ class Call {
     }
     Py_ssize_t shape[kMaxDimensions];
     int ndim = 0;
-    if (!broadcast_shape(shape, &ndim)) return false;
+    const bool known =
+        row_.shape_rule == ShapeRule::Product ? product_shape(shape, &ndim) : broadcast_shape(shape, &ndim);
+    if (!known) return false;
     DtypeObject* dtype = row_.dtype_rule == DtypeRule::Truth ? dtype_of(INFINI_DTYPE_BOOL) : dtype_;
     made_ = Ref(as_object(new_tensor(place_, dtype, ndim, shape)));
     if (made_) tensors_[0] = as_tensor(made_.get());
     return bool(made_);
+  }
+
+  // Whether rows and columns fit is for the operator to say.
+  bool product_shape(Py_ssize_t* shape, int* ndim) const {
+    for (int t = 1; t <= 2; ++t) {
+      const int given = tensors_[t]->ndim();
+      if (given == 2 || given == 3) continue;
+      PyErr_Format(PyExc_ValueError,
+                   "%s(): %s has %d dimensions; a matrix, or three dimensions of which the first counts matrices, was "
+                   "expected",
+                   row_.name, row_.parameters[t - 1], given);
+      return false;
+    }
+    const TensorObject &a = *tensors_[1], &b = *tensors_[2];
+    *ndim = std::max(a.ndim(), b.ndim());
+    const Py_ssize_t first = a.ndim() == 3 ? a.shape()[0] : 1, second = b.ndim() == 3 ? b.shape()[0] : 1;
+    shape[0] = first == 1 ? second : first;
+    shape[*ndim - 2] = a.shape()[a.ndim() - 2];
+    shape[*ndim - 1] = b.shape()[b.ndim() - 1];
+    return true;
   }
 
   bool broadcast_shape(Py_ssize_t* shape, int* ndim) const {

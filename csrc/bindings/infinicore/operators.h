@@ -11,13 +11,14 @@ inline constexpr int kMaxAttributes = 2;
 /// What shape an output has that the caller does not give.
 enum class ShapeRule : uint8_t {
   Broadcast,  // the inputs', each repeated where another one is larger
-  Given,      // there is no input to tell: the output must be given
+  Product,  // that of matrices: the rows of the first, the columns of the second; a dimension before them counts matrices
+  Given,  // there is no input to tell: the output must be given
 };
 
 enum class DtypeRule : uint8_t {
-  Same,   // the inputs'
+  Same,  // the inputs'
   Truth,  // bool
-  Cast,   // the output must be given
+  Cast,  // the output must be given
 };
 
 /// One operator. Tensors come in the order output, inputs, unused ones.
@@ -29,7 +30,7 @@ struct OperatorRow {
   DtypeRule dtype_rule;
   int inputs, tensors, attributes;
   bool attributes_are_early;  // part of the descriptor
-  bool is_public;             // offered by the package under its own name
+  bool is_public;  // offered by the package under its own name
   bool is_functional, takes_inplace;
   bool takes_element;  // the first argument is the bytes of an element
   const char* parameters[kMaxTensors + kMaxAttributes];

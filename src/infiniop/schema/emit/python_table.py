@@ -10,7 +10,9 @@ from .header import signatures
 
 # The kinds whose output has a shape that this table's reader can work out. Others need a rule in
 # csrc/bindings/infinicore/operators.cpp first.
-RULES = {"map": "Broadcast", "copy": "Broadcast", "cast": "Broadcast", "constant": "Given", "fill": "Given"}
+RULES = {
+    "map": "Broadcast", "copy": "Broadcast", "cast": "Broadcast", "constant": "Given", "fill": "Given", "gemm": "Product",
+}  # fmt: skip
 CALLABLE = tuple(operator for operator in OPERATORS if operator.kind in RULES)
 # What `infinicore` offers under the operators' own names; the rest is used by functions that are written out.
 PUBLIC = tuple(operator for operator in CALLABLE if operator.kind in ("map", "cast"))
