@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,11 @@ def new_place(ordinal: int = 0) -> _core.Place:
     """A place of its own, on the CPU device."""
     device = infinirt.Device(f"cpu:{ordinal}")
     return _core.Place(_Where("cpu", ordinal), device.create_stream(), infinirt.CachingPool(device))
+
+
+def keep_busy(place: _core.Place) -> None:
+    """Gives the stream something that takes long: what does not wait for it reads too early."""
+    place.stream.launch_host_func(time.sleep, 0.05)
 
 
 @st.composite
