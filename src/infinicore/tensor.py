@@ -273,63 +273,14 @@ class Tensor(_core.TensorBase):
 
     # ---- operators -----------------------------------------------------------------------------------------------------
 
-    def __hash__(self) -> int:
-        return object.__hash__(self)
-
     def __neg__(self) -> Tensor:
         # Times -1 a zero gets its sign, too; numbers without a sign wrap around instead.
-        return self._scaled(-1) if self.dtype.is_signed else _core.operators["sub"](0, self)
-
-    def _scaled(self, factor: float, out: Tensor | None = None) -> Tensor:
-        return _core.operators["mul_scalar"](self, factor, out=out)
-
-    def __mul__(self, other: Any) -> Tensor:
-        if isinstance(other, (int, float)) and self.dtype.is_floating_point:
-            return self._scaled(other)  # one launch instead of two
-        return _core.operators["mul"](self, other) if _is_operand(other) else NotImplemented
-
-    __rmul__ = __mul__
-
-    def __imul__(self, other: Any) -> Tensor:
-        if isinstance(other, (int, float)) and self.dtype.is_floating_point:
-            return self._scaled(other, self)
-        return _core.operators["mul"](self, other, out=self) if _is_operand(other) else NotImplemented
+        return self * -1 if self.dtype.is_signed else 0 - self
 
     def __matmul__(self, other: Tensor) -> Tensor:
         from .functions import matmul
 
         return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
-
-
-def _binary(name: str) -> tuple[Any, Any, Any]:
-    """The methods for `a op b`, `b op a` and `a op= b` of one operator."""
-    function = _core.operators[name]
-
-    def forward(self: Tensor, other: Any) -> Tensor:
-        return function(self, other) if _is_operand(other) else NotImplemented
-
-    def backward(self: Tensor, other: Any) -> Tensor:
-        return function(other, self) if _is_operand(other) else NotImplemented
-
-    def in_place(self: Tensor, other: Any) -> Tensor:
-        return function(self, other, out=self) if _is_operand(other) else NotImplemented
-
-    return forward, backward, in_place
-
-
-def _is_operand(other: Any) -> bool:
-    return isinstance(other, (Tensor, int, float)) or (hasattr(other, "dtype") and hasattr(other, "item"))
-
-
-for _method, _name in {"add": "add", "sub": "sub", "truediv": "div", "floordiv": "floor_divide"}.items():
-    _forward, _backward, _in_place = _binary(_name)
-    setattr(Tensor, f"__{_method}__", _forward)
-    setattr(Tensor, f"__r{_method}__", _backward)
-    setattr(Tensor, f"__i{_method}__", _in_place)
-for _method, _name in {
-    "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
-}.items():  # fmt: skip
-    setattr(Tensor, f"__{_method}__", _binary(_name)[0])
 
 
 def _cast(src: Tensor, out: Tensor) -> None:
@@ -368,12 +319,5 @@ def _encode(value: Any, dtype: _core.dtype) -> bytes:
 _encoded = lru_cache(maxsize=1024, typed=True)(_encode)
 
 
-def _scalar(place: _core.Place, dtype: _core.dtype, value: Any) -> Tensor:
-    """A tensor of one element, for a number where an operator expects a tensor."""
-    made = _core.empty(place, dtype, ())
-    _fill(_element(value, dtype), out=made)
-    return made
-
-
 _core.register_tensor(Tensor)
-_core.set_scalar_factory(_scalar)
+_core.set_encoder(_element)

@@ -34,7 +34,17 @@ struct Entry {
 };
 Entry entries[2][kOperators];
 
-PyObject* scalar_factory = nullptr;
+// (value, dtype): the bytes of an element. Given by the Python side.
+PyObject* encoder = nullptr;
+const Entry* fill_entry = nullptr;
+const Entry* by_symbol[static_cast<int>(Symbol::Count)];
+constexpr const char* kSymbols[] = {"+", "-", "*", "/", "//", "<", "<=", "==", "!=", ">", ">=", "* number"};
+static_assert(sizeof kSymbols / sizeof *kSymbols == static_cast<int>(Symbol::Count));
+
+bool is_number(PyObject* object) {
+  if (PyFloat_Check(object) || PyLong_Check(object)) return true;
+  return PyNumber_Check(object) && !PySequence_Check(object) && !PyComplex_Check(object);
+}
 
 // Arguments into `values`, by position and by name. False with TypeError set.
 bool read_arguments(const Entry& entry, PyObject* const* args, Py_ssize_t count, PyObject* names, PyObject** values) {
@@ -129,20 +139,19 @@ class Call {
   // A number where a tensor is expected is a tensor of one element, of the others' type.
   bool make_scalar(int i) {
     PyObject* given = input(i);
-    if (!PyNumber_Check(given) || scalar_factory == nullptr || PySequence_Check(given)) {
+    if (!is_number(given) || encoder == nullptr) {
       PyErr_Format(PyExc_TypeError, "%s(): %s must be a Tensor or a number, not %.100s", row_.name, row_.parameters[i],
                    Py_TYPE(given)->tp_name);
       return false;
     }
-    scalars_[i] = Ref(PyObject_CallFunctionObjArgs(scalar_factory, reinterpret_cast<PyObject*>(place_),
-                                                   reinterpret_cast<PyObject*>(dtype_), given, nullptr));
+    Ref bytes(PyObject_CallFunctionObjArgs(encoder, given, reinterpret_cast<PyObject*>(dtype_), nullptr));
+    if (!bytes || !check_open(place_)) return false;
+    scalars_[i] = Ref(as_object(new_tensor(place_, dtype_, 0, nullptr)));
     if (!scalars_[i]) return false;
-    if (!is_tensor(scalars_[i].get())) {
-      PyErr_SetString(PyExc_TypeError, "the scalar factory must return a Tensor");
-      return false;
-    }
     tensors_[i + 1] = as_tensor(scalars_[i].get());
-    return true;
+    PyObject* values[kMaxParameters] = {bytes.get(), scalars_[i].get()};
+    Ref filled(Call(*fill_entry, values).run());
+    return bool(filled);
   }
 
   bool is_on_place(const TensorObject* tensor, const char* name) const {
@@ -401,17 +410,46 @@ bool add_function(PyObject* dict, PyObject* module_name, int number, bool functi
   return made && PyDict_SetItemString(dict, row.name, made.get()) == 0;
 }
 
-PyObject* set_scalar_factory(PyObject*, PyObject* function) {
+PyObject* set_encoder(PyObject*, PyObject* function) {
   if (!PyCallable_Check(function)) return PyErr_Format(PyExc_TypeError, "a function was expected, not %R", function);
-  PyObject* previous = scalar_factory;
-  scalar_factory = Py_NewRef(function);
+  PyObject* previous = encoder;
+  encoder = Py_NewRef(function);
   Py_XDECREF(previous);
   Py_RETURN_NONE;
 }
 
-PyMethodDef functions[] = {{"set_scalar_factory", set_scalar_factory, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {{"set_encoder", set_encoder, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
+
+void note_entry(const Entry& entry) {
+  if (entry.row->takes_element) fill_entry = &entry;
+  for (int i = 0; i < static_cast<int>(Symbol::Count); ++i) {
+    if (std::strcmp(entry.row->symbol, kSymbols[i]) == 0) by_symbol[i] = &entry;
+  }
+}
 
 }  // namespace
+
+PyObject* apply(Symbol symbol, PyObject* first, PyObject* second, bool in_place) {
+  const bool number = is_tensor(first) && (PyFloat_Check(second) || PyLong_Check(second));
+  const bool reflected = is_tensor(second) && (PyFloat_Check(first) || PyLong_Check(first));
+  if (!number && !reflected && !(is_tensor(first) && is_tensor(second)) &&
+      !(is_tensor(first) ? is_number(second) : is_number(first)))
+    Py_RETURN_NOTIMPLEMENTED;
+  PyObject* values[kMaxParameters] = {first, second};
+  // A product with a number is one launch, not two; of integers the number must not lose what does not fit.
+  if (symbol == Symbol::Mul && (number || reflected)) {
+    PyObject* tensor = number ? first : second;
+    if (as_tensor(tensor)->dtype->kind == 'f') {
+      symbol = Symbol::MulNumber;
+      values[0] = tensor;
+      values[1] = number ? second : first;
+    }
+  }
+  const Entry* entry = by_symbol[static_cast<int>(symbol)];
+  if (entry == nullptr) Py_RETURN_NOTIMPLEMENTED;
+  if (in_place) values[entry->positional] = first;
+  return Call(*entry, values).run();
+}
 
 bool add_operators(PyObject* module) {
   if (!load_operators() || PyModule_AddFunctions(module, functions) < 0) return false;
@@ -421,6 +459,7 @@ bool add_operators(PyObject* module) {
   for (int number = 0; number < kOperators; ++number) {
     PyObject* dict = rows[number].is_public ? all.get() : hidden.get();
     if (!add_function(dict, name.get(), number, false)) return false;
+    note_entry(entries[false][number]);
     if (rows[number].is_functional && !add_function(functional.get(), functional_name.get(), number, true))
       return false;
   }

@@ -24,6 +24,7 @@ enum class DtypeRule : uint8_t {
 /// One operator. Tensors come in the order output, inputs, unused ones.
 struct OperatorRow {
   const char* name;  // in Python
+  const char* symbol;  // between two tensors; "": none
   const char* doc;
   const char* functional_doc;  // where it stands in nn.functional
   ShapeRule shape_rule;
@@ -60,7 +61,14 @@ struct Launch {
   }
 };
 
-/// Adds `operators` and `functional`, two dicts of functions, and set_scalar_factory to the module. False with an exception.
+/// What calls operators of Python's: the number of the operator in Python's order of them, or of the comparison.
+enum class Symbol : uint8_t { Add, Sub, Mul, Div, FloorDiv, Lt, Le, Eq, Ne, Gt, Ge, MulNumber, Count };
+
+/// `first` symbol `second`, one of which is a tensor; into `first` if `in_place`. A new reference, NotImplemented where the other
+/// one is no operand, or null with an exception.
+PyObject* apply(Symbol symbol, PyObject* first, PyObject* second, bool in_place);
+
+/// Adds `operators` and `functional`, dicts of functions, `building_blocks` and set_encoder to the module. False with an exception.
 bool add_operators(PyObject* module);
 
 }  // namespace infinicore

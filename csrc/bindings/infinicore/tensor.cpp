@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "bindings/infinicore/operators.h"
 #include "bindings/infinicore/recording.h"
 #include "bindings/objects/arguments.h"
 
@@ -222,6 +223,23 @@ PyObject* refuse(PyTypeObject*, PyObject*, PyObject*) {
   return nullptr;
 }
 
+template <Symbol Which>
+PyObject* binary(PyObject* first, PyObject* second) {
+  return apply(Which, first, second, false);
+}
+template <Symbol Which>
+PyObject* in_place(PyObject* first, PyObject* second) {
+  return apply(Which, first, second, true);
+}
+
+PyObject* compare(PyObject* first, PyObject* second, int how) {
+  static constexpr Symbol symbols[] = {Symbol::Lt, Symbol::Le, Symbol::Eq, Symbol::Ne, Symbol::Gt, Symbol::Ge};
+  return apply(symbols[how], first, second, false);
+}
+
+// Comparison is of elements; a tensor as a key is itself.
+Py_hash_t hash(PyObject* self) { return PyBaseObject_Type.tp_hash(self); }
+
 #define FAST(function) reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)), METH_FASTCALL
 
 PyMethodDef methods[] = {
@@ -258,6 +276,18 @@ PyType_Slot tensor_slots[] = {{Py_tp_new, reinterpret_cast<void*>(refuse)},
                               {Py_tp_methods, methods},
                               {Py_tp_getset, properties},
                               {Py_tp_members, members},
+                              {Py_tp_richcompare, reinterpret_cast<void*>(compare)},
+                              {Py_tp_hash, reinterpret_cast<void*>(hash)},
+                              {Py_nb_add, reinterpret_cast<void*>(binary<Symbol::Add>)},
+                              {Py_nb_subtract, reinterpret_cast<void*>(binary<Symbol::Sub>)},
+                              {Py_nb_multiply, reinterpret_cast<void*>(binary<Symbol::Mul>)},
+                              {Py_nb_true_divide, reinterpret_cast<void*>(binary<Symbol::Div>)},
+                              {Py_nb_floor_divide, reinterpret_cast<void*>(binary<Symbol::FloorDiv>)},
+                              {Py_nb_inplace_add, reinterpret_cast<void*>(in_place<Symbol::Add>)},
+                              {Py_nb_inplace_subtract, reinterpret_cast<void*>(in_place<Symbol::Sub>)},
+                              {Py_nb_inplace_multiply, reinterpret_cast<void*>(in_place<Symbol::Mul>)},
+                              {Py_nb_inplace_true_divide, reinterpret_cast<void*>(in_place<Symbol::Div>)},
+                              {Py_nb_inplace_floor_divide, reinterpret_cast<void*>(in_place<Symbol::FloorDiv>)},
                               {Py_tp_doc, const_cast<char*>("What tensors are made of; use infinicore.Tensor.")},
                               {0, nullptr}};
 

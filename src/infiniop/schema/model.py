@@ -85,6 +85,9 @@ class Operator:
     python: str = ""
     """The function's name in Python; the name in snake case unless said otherwise."""
 
+    symbol: str = ""
+    """What calls it between two tensors in Python: "+", "<", ...; "* number" where the second operand is a number."""
+
     functional: bool = False
     """Whether `infinicore.nn.functional` has it, too."""
 

@@ -58,7 +58,7 @@ def row(operator: Operator) -> list[str]:
         if not used
     )
     return [
-        f'{{"{operator.python_name}",',
+        f'{{"{operator.python_name}", "{operator.symbol}",',
         f" {quoted(documentation(operator, functional=False))},",
         f" {quoted(documentation(operator, functional=True))},",
         f" ShapeRule::{RULES[operator.kind]}, DtypeRule::{operator.dtype_rule.capitalize()}, "
