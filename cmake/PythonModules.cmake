@@ -44,9 +44,9 @@ if(infinicore_sources)
   # Two modules are called _core: each has a folder of its own.
   set_target_properties(infinicore_core PROPERTIES
     OUTPUT_NAME _core LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/infinicore)
-  add_dependencies(infinicore_core infiniop)
-  target_include_directories(infinicore_core PRIVATE ${INFINIOP_GENERATED_DIR}/include ${INFINIOP_GENERATED_DIR}/build)
-  target_link_libraries(infinicore_core PRIVATE ${CMAKE_DL_LIBS})
+  target_include_directories(infinicore_core PRIVATE ${INFINIOP_GENERATED_DIR}/build)
+  # Loaded with the module, although no name of it is imported: its functions are looked up.
+  target_link_libraries(infinicore_core PRIVATE ${CMAKE_DL_LIBS} -Wl,--no-as-needed infiniop)
 endif()
 
 file(GLOB nanobind_sources CONFIGURE_DEPENDS csrc/bindings/nanobind/*.cpp)

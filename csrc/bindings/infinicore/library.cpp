@@ -52,7 +52,7 @@ bool load_libraries() {
                     "infinirt and infinicore are of different versions; install them again, from one build");
     return false;
   }
-  // Found by this module's own path for libraries: the lib folder of the infinirt package beside it.
+  // It came with this module, from the lib folder of the infinirt package beside it; here it gets a handle.
   operator_library = dlopen("libinfiniop.so.1", RTLD_NOW | RTLD_LOCAL);
   if (operator_library == nullptr) {
     PyErr_Format(PyExc_ImportError, "the operator library cannot be loaded: %s", dlerror());
