@@ -35,6 +35,9 @@ struct ObjectApi {
   /// Later, where this is not possible now. Never fails, never raises.
   void (*reserve_destroy)(PyObject* pool, infinirtXCacheReserve_t reserve, PyObject* stream);
 
+  /// Destroys an executable graph: later, where this is not possible now. Never fails, never raises.
+  void (*graph_exec_destroy)(infinirtGraphExec_t exec);
+
   /// Address and size of an open Buffer.
   bool (*buffer_memory)(PyObject* buffer, void** pointer, size_t* size);
   /// Where the host reaches the memory; null, without an exception, where it does not.

@@ -357,3 +357,32 @@ def test_an_empty_recording_is_a_graph_that_does_nothing() -> None:
     recorded.graph.run()
     assert repr(recorded.graph).startswith("<Graph of 0 calls in 0 segments on cpu:0")
     assert isinstance(recorded.graph._recorded, _core.RecordedGraph)
+
+
+def test_a_graph_whose_last_reference_goes_in_a_host_function() -> None:
+    place = new_place()
+    x = infinicore.zeros([8], device=place)
+    for _ in range(20):
+        with infinicore.record(place) as recorded:
+            y = x + 1.0
+        recorded.graph.run()
+        held = [recorded.graph._recorded, y]
+        del recorded, y
+        place.stream.launch_host_func(held.clear)
+        place.sync()
+        assert held == []
+    assert x.tolist() == [0.0] * 8  # what could not be destroyed there was so by later calls
+    place.sync()
+    assert place.pool.statistics.live_blocks == 1
+
+
+def test_calls_on_tensors_without_elements_or_memory_are_recorded_too() -> None:
+    place = new_place()
+    x = infinicore.ones([4], device=place)
+    nowhere = _core.wrap(place, infinicore.float32, [0], [1], 0, None, False, False)
+    assert nowhere.numel() == 0
+    with infinicore.record(place) as recorded:
+        infinicore.add(nowhere, nowhere, out=nowhere)
+        y = x + x
+    recorded.graph.run()
+    assert y.tolist() == [2.0] * 4

@@ -25,7 +25,7 @@ struct Graph {
   Graph& operator=(const Graph&) = delete;
   ~Graph() {
     for (const Segment& segment : segments) {
-      if (segment.exec && runtime.GraphExecDestroy(segment.exec) != infinirtSuccess) runtime.GetLastError();
+      if (segment.exec) objects->graph_exec_destroy(segment.exec);
     }
   }
 
@@ -54,6 +54,7 @@ struct Captured {
   size_t failed;  // the step that could not be captured; `last` when none failed
   infinirtError_t error = infinirtSuccess;
   infiniStatus_t status = INFINI_STATUS_SUCCESS;
+  std::string message;  // the first failure's; ending the capture fails after it, and says less
 };
 
 // Captures on a stream of its own: work that other threads give the place's stream meanwhile is none of ours.
@@ -64,7 +65,10 @@ Captured capture(const std::vector<Step>& steps, size_t first, size_t last, infi
   if (result.error) return result;
   for (size_t i = first; i < last && !result.status; ++i) {
     result.status = steps[i].launch(stream);
-    if (result.status) result.failed = i, result.error = runtime.PeekAtLastError();
+    if (!result.status) continue;
+    result.failed = i;
+    result.error = runtime.PeekAtLastError();
+    result.message = steps[i].text + ": " + infinirtXGetLastErrorMessage();
   }
   infinirtGraph_t graph = nullptr;
   const infinirtError_t ended = runtime.StreamEndCapture(stream, &graph);
@@ -98,8 +102,9 @@ bool build(Graph* graph, PyObject* stream_object) {
     if (error != infinirtSuccess) return objects->raise_error(error) != nullptr;
     if (captured.error != infinirtSuccess) {
       if (!means_not_capturable(captured.error)) {
-        if (captured.status) return raise_status(captured.status) != nullptr;
-        return objects->raise_error(captured.error) != nullptr;
+        if (!captured.status) return objects->raise_error(captured.error) != nullptr;
+        runtime.GetLastError();
+        return objects->raise_message(captured.error, captured.message.c_str()) != nullptr;
       }
       runtime.GetLastError();
       if (captured.failed < last) {

@@ -70,8 +70,7 @@ bool load_libraries() {
          find_runtime("infinirtStreamEndCapture", &runtime.StreamEndCapture) &&
          find_runtime("infinirtGraphInstantiateWithFlags", &runtime.GraphInstantiateWithFlags) &&
          find_runtime("infinirtGraphLaunch", &runtime.GraphLaunch) &&
-         find_runtime("infinirtGraphDestroy", &runtime.GraphDestroy) &&
-         find_runtime("infinirtGraphExecDestroy", &runtime.GraphExecDestroy);
+         find_runtime("infinirtGraphDestroy", &runtime.GraphDestroy);
 }
 
 PyObject* raise_status(infiniStatus_t status) {

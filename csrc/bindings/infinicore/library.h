@@ -32,7 +32,6 @@ struct Runtime {
   decltype(&infinirtGraphInstantiateWithFlags) GraphInstantiateWithFlags;
   decltype(&infinirtGraphLaunch) GraphLaunch;
   decltype(&infinirtGraphDestroy) GraphDestroy;
-  decltype(&infinirtGraphExecDestroy) GraphExecDestroy;
 };
 extern Runtime runtime;
 

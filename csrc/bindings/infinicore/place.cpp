@@ -45,7 +45,11 @@ bool check_parts(PyObject* device, PyObject* stream, PyObject* pool, const char*
   long index = 0;
   int ordinal = 0;
   if (!read_device(device, &name, &index) || !objects->stream_device(stream, type, &ordinal)) return false;
-  if (PyUnicode_CompareWithASCIIString(name.get(), *type) != 0 || index != ordinal) {
+  // Under a name that several makers share, such as "cuda", devices are numbered through.
+  Ref shown(PyObject_GetAttrString(device, "type"));
+  if (!shown) PyErr_Clear();
+  const bool is_own_number = !shown || PyObject_RichCompareBool(shown.get(), name.get(), Py_EQ) == 1;
+  if (PyUnicode_CompareWithASCIIString(name.get(), *type) != 0 || (is_own_number && index != ordinal)) {
     PyErr_Format(PyExc_ValueError, "the place is to be on %U:%ld, but its stream is of %s:%d", name.get(), index, *type,
                  ordinal);
     return false;

@@ -5,6 +5,7 @@
 
 #include "bindings/objects/cache.h"
 #include "bindings/objects/deferred.h"
+#include "bindings/objects/graph.h"
 #include "bindings/objects/object_table.h"
 
 namespace infinirt::objects {
@@ -98,6 +99,7 @@ const ObjectApi table = {
     reserve_create,
     reserve_allocate,
     reserve_destroy,
+    destroy_graph_exec,
     buffer_memory,
     [](PyObject* buffer) { return host_address(as_buffer(buffer)); },
     [](PyObject* buffer, PyObject* stream) { return succeeded(note_use(as_buffer(buffer), as_stream(stream))); },
