@@ -27,12 +27,16 @@ Outcome destroy_handle(void* data) {
   return not_now ? Outcome::NotNow : Outcome::Done;
 }
 
+}  // namespace
+
 bool check_open(const CacheObject* cache) {
   if (!cache->closed.load(std::memory_order_relaxed)) [[likely]]
     return true;
   raise_error(infinirtErrorInvalidResourceHandle, "the caching pool was closed; create another one");
   return false;
 }
+
+namespace {
 
 // The reserve that memory of graphs comes from: made on demand, once.
 infinirtError_t reserve_for_graphs(CacheObject* cache, infinirtXCacheReserve_t* reserve) {
@@ -161,10 +165,29 @@ PyType_Spec spec = {"infinirt._core.CacheBase", sizeof(CacheObject), 0, Py_TPFLA
 
 PyTypeObject* make_cache_type() { return reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec)); }
 
+namespace {
+
+// A Buffer of a block, which is freed if that fails.
+PyObject* buffer_of_block(CacheObject* cache, void* pointer, size_t size, PyObject* stream) {
+  BufferObject* buffer = new_buffer(pointer, size, cache->device, reinterpret_cast<PyObject*>(cache), stream, nullptr);
+  if (buffer == nullptr) {
+    if (pointer) infinirtXCacheFree(pointer, cache->handle, reinterpret_cast<StreamObject*>(stream)->handle);
+    return nullptr;
+  }
+  buffer->cache = cache->handle;
+  return reinterpret_cast<PyObject*>(buffer);
+}
+
+}  // namespace
+
 PyObject* allocate_from_cache(CacheObject* cache, PyObject* size_object, PyObject* stream_object) {
-  if (!check_open(cache)) return nullptr;
   size_t size = 0;
-  if (!read_size(size_object, "size", &size)) return nullptr;
+  if (!check_open(cache) || !read_size(size_object, "size", &size)) return nullptr;
+  return allocate_from_cache(cache, size, stream_object);
+}
+
+PyObject* allocate_from_cache(CacheObject* cache, size_t size, PyObject* stream_object) {
+  if (!check_open(cache)) return nullptr;
   python::Ref reference(stream_from(stream_object, cache->device));
   if (!reference) return nullptr;
   auto* stream = reinterpret_cast<StreamObject*>(reference.get());
@@ -183,21 +206,31 @@ PyObject* allocate_from_cache(CacheObject* cache, PyObject* size_object, PyObjec
     });
   });
   if (error != infinirtSuccess) return raise_error(error);
-  BufferObject* buffer =
-      new_buffer(pointer, size, cache->device, reinterpret_cast<PyObject*>(cache), reference.get(), nullptr);
-  if (buffer == nullptr) {
-    if (pointer) infinirtXCacheFree(pointer, cache->handle, stream->handle);
-    return nullptr;
+  PyObject* made = buffer_of_block(cache, pointer, size, reference.get());
+  if (made == nullptr || !for_graph || !pointer) return made;
+  auto* buffer = reinterpret_cast<BufferObject*>(made);
+  buffer->stays_for_graph = true;
+  if (auto kept = note_use(buffer, stream)) {
+    Py_DECREF(made);
+    return raise_error(kept);
   }
-  buffer->cache = cache->handle;
-  if (for_graph && pointer) {
-    buffer->stays_for_graph = true;
-    if (auto kept = note_use(buffer, stream)) {
-      Py_DECREF(buffer);
-      return raise_error(kept);
-    }
-  }
-  return reinterpret_cast<PyObject*>(buffer);
+  return made;
+}
+
+PyObject* allocate_from_reserve(CacheObject* cache, infinirtXCacheReserve_t reserve, size_t size,
+                                PyObject* stream_object) {
+  if (!check_open(cache)) return nullptr;
+  python::Ref reference(stream_from(stream_object, cache->device));
+  if (!reference) return nullptr;
+  auto* stream = reinterpret_cast<StreamObject*>(reference.get());
+  void* pointer = nullptr;
+  const infinirtError_t error = without_gil(stream->may_block, [&] {
+    return on_stream(stream, [&](infinirtStream_t s) {
+      return infinirtXCacheReserveAllocate(&pointer, size, cache->handle, reserve, s);
+    });
+  });
+  if (error != infinirtSuccess) return raise_error(error);
+  return buffer_of_block(cache, pointer, size, reference.get());
 }
 
 PyObject* create_cache(PyObject*, PyObject* args) {

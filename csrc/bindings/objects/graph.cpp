@@ -147,6 +147,10 @@ PyType_Spec exec_spec = {"infinirt._core.GraphExecBase", sizeof(GraphObject), 0,
 
 }  // namespace
 
+void destroy_graph_exec(infinirtGraphExec_t exec) {
+  without_gil(true, [&] { return do_or_defer(destroy_exec, exec), 0; });
+}
+
 PyTypeObject* make_graph_type() { return reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&graph_spec)); }
 PyTypeObject* make_graph_exec_type() { return reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&exec_spec)); }
 

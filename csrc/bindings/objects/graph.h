@@ -8,4 +8,7 @@ namespace infinirt::objects {
 PyTypeObject* make_graph_type();
 PyTypeObject* make_graph_exec_type();
 
+/// Destroys an executable graph now, or at the next call that can. Never fails, never raises.
+void destroy_graph_exec(infinirtGraphExec_t exec);
+
 }  // namespace infinirt::objects

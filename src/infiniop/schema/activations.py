@@ -17,6 +17,8 @@ OPERATORS: tuple[Operator, ...] = (
         "`x`, but not below 0.",
         dtypes=NUMBERS,
         ulps=0,
+        functional=True,
+        inplace=True,
     ),
     unary(
         "Relu6",
@@ -25,8 +27,17 @@ OPERATORS: tuple[Operator, ...] = (
         "`x` between 0 and 6.",
         dtypes=FLOATS,
         ulps=0,
+        functional=True,
+        inplace=True,
     ),
-    unary("Sigmoid", "sigmoid(x)", lambda np, x: 1 / (1 + np.exp(-x)), "`1 / (1 + exp(-x))`.", dtypes=FLOATS),
+    unary(
+        "Sigmoid",
+        "sigmoid(x)",
+        lambda np, x: 1 / (1 + np.exp(-x)),
+        "`1 / (1 + exp(-x))`.",
+        dtypes=FLOATS,
+        functional=True,
+    ),
     unary(
         "Silu",
         "x * sigmoid(x)",
@@ -34,6 +45,8 @@ OPERATORS: tuple[Operator, ...] = (
         "`x * sigmoid(x)`.",
         dtypes=FLOATS,
         ulps=8,
+        functional=True,
+        inplace=True,
     ),
     unary(
         "Gelu",
@@ -42,6 +55,7 @@ OPERATORS: tuple[Operator, ...] = (
         "`x` times the normal distribution function of `x`.",
         dtypes=FLOATS,
         ulps=32,  # the argument of erfc is rounded, and its tail is steep
+        functional=True,
     ),
     unary(
         "GeluTanh",
@@ -50,6 +64,7 @@ OPERATORS: tuple[Operator, ...] = (
         "Gelu, approximated with a hyperbolic tangent.",
         dtypes=FLOATS,
         ulps=32,
+        functional=True,
     ),
     unary(
         "QuickGelu",
@@ -58,6 +73,7 @@ OPERATORS: tuple[Operator, ...] = (
         "Gelu, approximated by `x * sigmoid(1.702 * x)`.",
         dtypes=FLOATS,
         ulps=32,  # the rounding of the argument grows with it
+        functional=True,
     ),
     unary(
         "HardSwish",
@@ -66,6 +82,9 @@ OPERATORS: tuple[Operator, ...] = (
         "`x * relu6(x + 3) / 6`.",
         dtypes=FLOATS,
         ulps=64,  # x + 3 may cancel
+        python="hardswish",
+        functional=True,
+        inplace=True,
     ),
     unary(
         "HardTanh",
@@ -74,10 +93,13 @@ OPERATORS: tuple[Operator, ...] = (
         "`x` between `min_val` and `max_val`.",
         dtypes=FLOATS,
         attributes=(
-            Attribute("min_val", "float", "the smallest result"),
-            Attribute("max_val", "float", "the largest result"),
+            Attribute("min_val", "float", "the smallest result", default=-1),
+            Attribute("max_val", "float", "the largest result", default=1),
         ),
         ulps=1,
+        python="hardtanh",
+        functional=True,
+        inplace=True,
     ),
     unary(
         "Selu",
@@ -85,6 +107,7 @@ OPERATORS: tuple[Operator, ...] = (
         lambda np, x: _SELU_SCALE * np.where(x > 0, x, _SELU_ALPHA * np.expm1(np.minimum(x, 0))),
         "Scaled exponential linear unit.",
         dtypes=FLOATS,
+        functional=True,
     ),
     unary(
         "Softplus",
@@ -95,13 +118,19 @@ OPERATORS: tuple[Operator, ...] = (
         "`log(1 + exp(beta * x)) / beta`, and `x` itself where `beta * x` is over the threshold.",
         dtypes=FLOATS,
         attributes=(
-            Attribute("beta", "float", "how sharp the bend is"),
-            Attribute("threshold", "float", "where the function is a straight line"),
+            Attribute("beta", "float", "how sharp the bend is", default=1),
+            Attribute("threshold", "float", "where the function is a straight line", default=20),
         ),
         ulps=16,
+        functional=True,
     ),
     unary(
-        "Softsign", "x / (1 + fabs(x))", lambda np, x: x / (1 + np.abs(x)), "`x / (1 + |x|)`.", dtypes=FLOATS
+        "Softsign",
+        "x / (1 + fabs(x))",
+        lambda np, x: x / (1 + np.abs(x)),
+        "`x / (1 + |x|)`.",
+        dtypes=FLOATS,
+        functional=True,
     ),
     unary(
         "Tanhshrink",
@@ -111,6 +140,7 @@ OPERATORS: tuple[Operator, ...] = (
         dtypes=FLOATS,
         domain=(1, 4),  # near 0 the difference cancels, as the expression says
         ulps=32,
+        functional=True,
     ),
     binary(
         "SwiGLU",
@@ -120,6 +150,8 @@ OPERATORS: tuple[Operator, ...] = (
         dtypes=FLOATS,
         extremes=False,
         ulps=8,
+        python="swiglu",
+        functional=True,
     ),
     Operator(
         "SiluAndMul",
@@ -141,5 +173,6 @@ OPERATORS: tuple[Operator, ...] = (
         lambda np, x, weight: np.where(x > 0, x, weight * x),
         "x > 0 ? x : weight * x",
         ulps=1,
+        functional=True,
     ),
 )

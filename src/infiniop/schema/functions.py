@@ -83,7 +83,7 @@ OPERATORS: tuple[Operator, ...] = (
         dtypes=FLOATS,
         domain=(-1.4, 1.4),
     ),
-    unary("Tanh", "tanh(x)", lambda np, x: np.tanh(x), "Hyperbolic tangent.", dtypes=FLOATS),
+    unary("Tanh", "tanh(x)", lambda np, x: np.tanh(x), "Hyperbolic tangent.", dtypes=FLOATS, functional=True),
     unary(
         "Erf",
         "erf(x)",

@@ -24,7 +24,7 @@ if not __package__:
     __package__ = "infiniop_schema"
 
 from . import OPERATORS
-from .emit import cuda, glue, header, listing, maps
+from .emit import cuda, glue, header, listing, maps, python_table
 
 
 def files() -> dict[str, str]:
@@ -37,6 +37,9 @@ def files() -> dict[str, str]:
         "build/infiniop/generated/maps.inc": maps.render(),
         "build/infiniop/generated/cuda_maps.inc": cuda.render(),
         "build/infiniop/generated/maps.h": maps.render_numbers(),
+        "build/infinicore/generated/operators_table.inc": python_table.render(),
+        "python/operators.pyi": python_table.render_stubs(functional=False),
+        "python/functional.pyi": python_table.render_stubs(functional=True),
         "build/infiniop.map": glue.render_symbols(),
         "docs/operator-list.md": listing.render(),
     }

@@ -3,6 +3,7 @@ anything has been built."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -44,6 +45,8 @@ class Attribute:
     ctype: Literal["float", "double"]
     doc: str
     at_compute: bool = False
+    default: float | None = None
+    """What a call from Python may leave out; C functions take every attribute."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,18 @@ class Operator:
     has_workspace: bool = True
     """False where the published functions have no workspace in them."""
 
+    python: str = ""
+    """The function's name in Python; the name in snake case unless said otherwise."""
+
+    symbol: str = ""
+    """What calls it between two tensors in Python: "+", "<", ...; "* number" where the second operand is a number."""
+
+    functional: bool = False
+    """Whether `infinicore.nn.functional` has it, too."""
+
+    inplace: bool = False
+    """Whether it takes `inplace=` there."""
+
     published: bool = True
     """False for operators that InfiniCore's header does not have."""
 
@@ -106,12 +121,18 @@ class Operator:
         if self.halves and len(self.inputs) != 1:
             raise ValueError(f"{self.name}: halves of one input, not of {len(self.inputs)}")
         integers = [dtype for dtype in self.dtypes if dtype in INTEGERS]
+        if self.inplace and not self.functional:
+            raise ValueError(f"{self.name}: only functions of nn.functional take inplace=")
         if self.integer_expression and not integers:
             raise ValueError(f"{self.name}: an integer expression, but no integers")
 
     @property
     def file(self) -> str:
         return self.header or self.name.lower()
+
+    @property
+    def python_name(self) -> str:
+        return self.python or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", self.name).lower()
 
     @property
     def output(self) -> Tensor:

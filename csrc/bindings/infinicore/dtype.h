@@ -1,0 +1,29 @@
+// Element types as Python objects: one for each member of infiniDtype_t.
+#pragma once
+
+#include <cstdint>
+
+#include "bindings/infinicore/library.h"
+
+namespace infinicore {
+
+struct DtypeObject {
+  PyObject ob_base;
+  infiniDtype_t number;
+  uint8_t size;    // of an element, in bytes
+  char kind;       // 'b'ool, 'i'nteger, 'u'nsigned, 'f'loating point, 'c'omplex
+  const char* name;
+};
+
+extern PyTypeObject* dtype_class;
+PyTypeObject* make_dtype_type();
+
+/// The type with that number, borrowed.
+DtypeObject* dtype_of(infiniDtype_t number);
+
+inline bool is_dtype(PyObject* object) { return Py_TYPE(object) == dtype_class; }
+
+/// A tuple of all of them, in the order of their numbers; they exist from then on.
+PyObject* make_dtypes();
+
+}  // namespace infinicore

@@ -1,0 +1,262 @@
+// Recorded graphs: segments, each one device graph where what it does can be captured.
+#include "bindings/infinicore/recording.h"
+
+#include <structmember.h>
+
+#include <mutex>
+#include <new>
+#include <utility>
+
+namespace infinicore {
+
+PyTypeObject* graph_class = nullptr;
+
+namespace {
+
+// Steps [first, last): one launch of `exec`, or, without one, one call each.
+struct Segment {
+  size_t first, last;
+  infinirtGraphExec_t exec;
+};
+
+struct Graph {
+  explicit Graph(Recorded given) : recorded(std::move(given)) {}
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+  ~Graph() {
+    for (const Segment& segment : segments) {
+      if (segment.exec) objects->graph_exec_destroy(segment.exec);
+    }
+  }
+
+  Recorded recorded;
+  std::vector<Segment> segments;
+  unsigned long long runs = 0;
+  std::recursive_mutex running;  // one run at a time; a Python function in a graph may run it again
+};
+
+struct GraphObject {
+  PyObject ob_base;
+  Graph* graph;
+  PyObject* weak_references;
+};
+
+Graph* graph_of(PyObject* object) { return reinterpret_cast<GraphObject*>(object)->graph; }
+
+// The operator cannot stand in a device graph, as opposed to: it is wrong.
+bool means_not_capturable(infinirtError_t error) {
+  return error == infinirtErrorNotSupported ||
+         (error >= infinirtErrorStreamCaptureUnsupported && error <= infinirtErrorStreamCaptureWrongThread);
+}
+
+struct Captured {
+  infinirtGraphExec_t exec = nullptr;
+  size_t failed;  // the step that could not be captured; `last` when none failed
+  infinirtError_t error = infinirtSuccess;
+  infiniStatus_t status = INFINI_STATUS_SUCCESS;
+  std::string message;  // the first failure's; ending the capture fails after it, and says less
+};
+
+// Captures on a stream of its own: work that other threads give the place's stream meanwhile is none of ours.
+Captured capture(const std::vector<Step>& steps, size_t first, size_t last, infinirtStream_t stream) {
+  Captured result;
+  result.failed = last;
+  result.error = runtime.StreamBeginCapture(stream, infinirtStreamCaptureModeThreadLocal);
+  if (result.error) return result;
+  for (size_t i = first; i < last && !result.status; ++i) {
+    result.status = steps[i].launch(stream);
+    if (!result.status) continue;
+    result.failed = i;
+    result.error = runtime.PeekAtLastError();
+    result.message = steps[i].text + ": " + infinirtXGetLastErrorMessage();
+  }
+  infinirtGraph_t graph = nullptr;
+  const infinirtError_t ended = runtime.StreamEndCapture(stream, &graph);
+  if (!result.error) result.error = ended;
+  if (!result.error) result.error = runtime.GraphInstantiateWithFlags(&result.exec, graph, 0);
+  if (graph) runtime.GraphDestroy(graph);
+  return result;
+}
+
+// Cuts the steps into segments. False with an exception.
+bool build(Graph* graph, PyObject* stream_object) {
+  auto& steps = graph->recorded.steps;
+  PlaceObject* place = graph->recorded.place;
+  infinirtStream_t stream = nullptr;
+  if (!objects->stream_handle(stream_object, &stream)) return false;
+  for (size_t first = 0; first < steps.size();) {
+    if (!steps[first].can_be_captured) {
+      graph->segments.push_back({first, first + 1, nullptr});
+      ++first;
+      continue;
+    }
+    size_t last = first;
+    while (last < steps.size() && steps[last].can_be_captured) ++last;
+    Captured captured;
+    const infinirtError_t error = without_lock(true, [&] {
+      return on_device(place->stream, [&] {
+        captured = capture(steps, first, last, stream);
+        return infinirtSuccess;
+      });
+    });
+    if (error != infinirtSuccess) return objects->raise_error(error) != nullptr;
+    if (captured.error != infinirtSuccess) {
+      if (!means_not_capturable(captured.error)) {
+        if (!captured.status) return objects->raise_error(captured.error) != nullptr;
+        runtime.GetLastError();
+        return objects->raise_message(captured.error, captured.message.c_str()) != nullptr;
+      }
+      runtime.GetLastError();
+      if (captured.failed < last) {
+        steps[captured.failed].can_be_captured = false;
+        continue;  // once more, up to there
+      }
+      graph->segments.push_back({first, last, nullptr});  // the device type has no graphs
+    } else {
+      graph->segments.push_back({first, last, captured.exec});
+    }
+    first = last;
+  }
+  return true;
+}
+
+bool run_function(const Step& step, PlaceObject* place) {
+  Ref done(PyObject_CallOneArg(step.function.get(), place->stream));
+  return bool(done);
+}
+
+// Steps that are no device graph, or the launch of one. False with an exception.
+bool run_segment(Graph* graph, const Segment& segment) {
+  PlaceObject* place = graph->recorded.place;
+  const auto& steps = graph->recorded.steps;
+  if (!segment.exec && steps[segment.first].function) return run_function(steps[segment.first], place);
+  infiniStatus_t status = INFINI_STATUS_SUCCESS;
+  auto enqueue = [&] {
+    if (segment.exec) return runtime.GraphLaunch(segment.exec, place->stream_handle);
+    for (size_t i = segment.first; i < segment.last && !status; ++i) status = steps[i].launch(place->stream_handle);
+    return infinirtSuccess;
+  };
+  const bool release = objects->may_block(place->stream);
+  const infinirtError_t error = without_lock(
+      release, [&] { return place->stream_is_predefined ? on_device(place->stream, enqueue) : enqueue(); });
+  if (error != infinirtSuccess) return objects->raise_error(error) != nullptr;
+  return status == INFINI_STATUS_SUCCESS || raise_status(status) != nullptr;
+}
+
+PyObject* graph_run(PyObject* self, PyObject*) {
+  Graph* graph = graph_of(self);
+  PlaceObject* place = graph->recorded.place;
+  if (!check_open(place)) return nullptr;
+  if (recording_of(place)) {
+    return PyErr_Format(PyExc_RuntimeError,
+                        "a graph cannot run on %S while this thread records there; stop_recording() first",
+                        place->device);
+  }
+  std::unique_lock lock(graph->running, std::try_to_lock);
+  // The lock's owner may need the interpreter's.
+  if (!lock) without_lock(true, [&] { return lock.lock(), true; });
+  for (const Segment& segment : graph->segments) {
+    if (!run_segment(graph, segment)) return nullptr;
+  }
+  ++graph->runs;
+  if (graph->recorded.touches_shared && !synchronise(place)) return nullptr;
+  Py_RETURN_NONE;
+}
+
+PyObject* get_place(PyObject* self, void*) {
+  return Py_NewRef(reinterpret_cast<PyObject*>(graph_of(self)->recorded.place));
+}
+PyObject* get_bytes(PyObject* self, void*) { return PyLong_FromSize_t(graph_of(self)->recorded.reserved_bytes); }
+PyObject* get_runs(PyObject* self, void*) { return PyLong_FromUnsignedLongLong(graph_of(self)->runs); }
+
+PyObject* get_steps(PyObject* self, void*) {
+  const auto& steps = graph_of(self)->recorded.steps;
+  Ref list(PyList_New(static_cast<Py_ssize_t>(steps.size())));
+  for (size_t i = 0; list && i < steps.size(); ++i) {
+    PyObject* entry = Py_BuildValue("(sn)", steps[i].text.c_str(), static_cast<Py_ssize_t>(steps[i].bytes));
+    if (entry == nullptr) return nullptr;
+    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), entry);
+  }
+  return list.release();
+}
+
+PyObject* get_segments(PyObject* self, void*) {
+  const auto& segments = graph_of(self)->segments;
+  Ref list(PyList_New(static_cast<Py_ssize_t>(segments.size())));
+  for (size_t i = 0; list && i < segments.size(); ++i) {
+    PyObject* entry = Py_BuildValue("(nnO)", static_cast<Py_ssize_t>(segments[i].first),
+                                    static_cast<Py_ssize_t>(segments[i].last), segments[i].exec ? Py_True : Py_False);
+    if (entry == nullptr) return nullptr;
+    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), entry);
+  }
+  return list.release();
+}
+
+// Python functions of the graph may refer to it.
+int graph_traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (Graph* graph = graph_of(self)) {
+    for (const Step& step : graph->recorded.steps) Py_VISIT(step.function.get());
+  }
+  return 0;
+}
+
+int graph_clear(PyObject* self) {
+  delete std::exchange(reinterpret_cast<GraphObject*>(self)->graph, nullptr);
+  return 0;
+}
+
+void graph_dealloc(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  if (reinterpret_cast<GraphObject*>(self)->weak_references) PyObject_ClearWeakRefs(self);
+  graph_clear(self);
+  PyTypeObject* type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyMethodDef methods[] = {
+    {"run", graph_run, METH_NOARGS, "run($self, /)\n--\n\nEnqueues everything that was recorded, in its order."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyGetSetDef properties[] = {
+    {"place", get_place, nullptr, "Where it runs.", nullptr},
+    {"reserved_bytes", get_bytes, nullptr, "Bytes that are set aside for what was allocated while recording.", nullptr},
+    {"runs", get_runs, nullptr, "How often it ran to its end.", nullptr},
+    {"steps", get_steps, nullptr, "(text, bytes touched) of each call that was recorded.", nullptr},
+    {"segments", get_segments, nullptr, "(first step, last step + 1, whether it is a device graph).", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyMemberDef members[] = {
+    {const_cast<char*>("__weaklistoffset__"), T_PYSSIZET, offsetof(GraphObject, weak_references), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+
+PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(graph_dealloc)},
+                       {Py_tp_traverse, reinterpret_cast<void*>(graph_traverse)},
+                       {Py_tp_clear, reinterpret_cast<void*>(graph_clear)},
+                       {Py_tp_methods, methods},
+                       {Py_tp_getset, properties},
+                       {Py_tp_members, members},
+                       {Py_tp_doc, const_cast<char*>("What was recorded, ready to run. Use infinicore.Graph.")},
+                       {0, nullptr}};
+
+PyType_Spec spec = {"infinicore._core.RecordedGraph", sizeof(GraphObject), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+
+}  // namespace
+
+PyTypeObject* make_graph_type() { return reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec)); }
+
+PyObject* make_graph(Recorded recorded) try {
+  Ref device(PyObject_GetAttrString(recorded.place->stream, "device"));
+  Ref stream(device ? PyObject_CallMethod(device.get(), "create_stream", nullptr) : nullptr);
+  Ref made(stream ? graph_class->tp_alloc(graph_class, 0) : nullptr);
+  if (!made) return nullptr;
+  auto* graph = new Graph(std::move(recorded));
+  reinterpret_cast<GraphObject*>(made.get())->graph = graph;
+  return build(graph, stream.get()) ? made.release() : nullptr;
+} catch (const std::bad_alloc&) {
+  return PyErr_NoMemory();
+}
+
+}  // namespace infinicore

@@ -1,0 +1,471 @@
+#include "bindings/infinicore/operators.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "bindings/infinicore/descriptors.h"
+#include "bindings/infinicore/recording.h"
+#include "infiniop.h"
+
+namespace infinicore {
+
+namespace {
+
+template <class Function>
+bool find_function(const char* name, Function* place) {
+  void* address = find_operator_function(name);
+  if (address) std::memcpy(place, &address, sizeof address);
+  return address != nullptr;
+}
+
+#include "infinicore/generated/operators_table.inc"
+
+constexpr int kMaxParameters = kMaxTensors + kMaxAttributes + 2;
+
+// A function of one operator: its parameters' interned names.
+struct Entry {
+  const OperatorRow* row = nullptr;
+  bool is_functional = false;
+  int positional = 0;  // inputs, attributes, inplace; `out` is the last of all, and by name only
+  PyObject* names[kMaxParameters] = {};
+  PyMethodDef definition = {};
+};
+Entry entries[2][kOperators];
+
+// (value, dtype): the bytes of an element. Given by the Python side.
+PyObject* encoder = nullptr;
+const Entry* fill_entry = nullptr;
+const Entry* by_symbol[static_cast<int>(Symbol::Count)];
+constexpr const char* kSymbols[] = {"+", "-", "*", "/", "//", "<", "<=", "==", "!=", ">", ">=", "* number"};
+static_assert(sizeof kSymbols / sizeof *kSymbols == static_cast<int>(Symbol::Count));
+
+bool is_number(PyObject* object) {
+  if (PyFloat_Check(object) || PyLong_Check(object)) return true;
+  return PyNumber_Check(object) && !PySequence_Check(object) && !PyComplex_Check(object);
+}
+
+// Arguments into `values`, by position and by name. False with TypeError set.
+bool read_arguments(const Entry& entry, PyObject* const* args, Py_ssize_t count, PyObject* names, PyObject** values) {
+  const char* function = entry.row->name;
+  if (count > entry.positional) {
+    PyErr_Format(PyExc_TypeError, "%s() takes at most %d positional argument%s (%zd given)", function, entry.positional,
+                 entry.positional == 1 ? "" : "s", count);
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < count; ++i) values[i] = args[i];
+  const Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0;
+  const int parameters = entry.positional + 1;
+  for (Py_ssize_t i = 0; i < named; ++i) {
+    PyObject* name = PyTuple_GET_ITEM(names, i);
+    int at = 0;
+    while (at < parameters && entry.names[at] != name) ++at;
+    if (at == parameters) {
+      for (at = 0; at < parameters && PyUnicode_Compare(entry.names[at], name) != 0;) ++at;
+    }
+    if (at == parameters) {
+      PyErr_Format(PyExc_TypeError, "%s() has no parameter '%U'", function, name);
+      return false;
+    }
+    if (values[at] != nullptr) {
+      PyErr_Format(PyExc_TypeError, "%s() was given '%U' twice", function, name);
+      return false;
+    }
+    values[at] = args[count + i];
+  }
+  return true;
+}
+
+// One call, from its arguments to the launch.
+class Call {
+ public:
+  Call(const Entry& entry, PyObject** values) : entry_(entry), row_(*entry.row), values_(values) {}
+
+  // The output, a new reference; null with an exception.
+  PyObject* run() {
+    if (!find_place() || !read_inputs() || !read_attributes()) return nullptr;
+    if (!check_open(place_)) return nullptr;
+    recording_ = recording_of(place_);
+    if (!find_output() || !find_descriptor()) return nullptr;
+    Launch launch;
+    if (!prepare(&launch) || !issue(launch)) return nullptr;
+    return Py_NewRef(as_object(tensors_[0]));
+  }
+
+ private:
+  PyObject* input(int i) const { return values_[i]; }
+
+  // The place and the element type are those of the first tensor among the inputs, or of the output.
+  bool find_place() {
+    PyObject* out = values_[entry_.positional];
+    for (int i = 0; i < row_.inputs && place_ == nullptr; ++i) {
+      if (input(i) == nullptr) {
+        PyErr_Format(PyExc_TypeError, "%s() needs the argument '%s'", row_.name, row_.parameters[i]);
+        return false;
+      }
+      if (!is_tensor(input(i))) continue;
+      place_ = as_tensor(input(i))->place();
+      dtype_ = as_tensor(input(i))->dtype;
+    }
+    if (place_ == nullptr && out != nullptr && is_tensor(out) && row_.inputs == 0) {
+      place_ = as_tensor(out)->place();
+      dtype_ = as_tensor(out)->dtype;
+    }
+    if (place_ != nullptr) return true;
+    PyObject* first = row_.inputs ? input(0) : out;
+    PyErr_Format(PyExc_TypeError, "%s(): %s must be a Tensor, not %.100s", row_.name,
+                 row_.inputs ? row_.parameters[0] : "out", first ? Py_TYPE(first)->tp_name : "nothing");
+    return false;
+  }
+
+  bool read_inputs() {
+    for (int i = 0; i < row_.inputs; ++i) {
+      PyObject* given = input(i);
+      if (given == nullptr) {
+        PyErr_Format(PyExc_TypeError, "%s() needs the argument '%s'", row_.name, row_.parameters[i]);
+        return false;
+      }
+      if (is_tensor(given)) {
+        tensors_[i + 1] = as_tensor(given);
+        if (!is_on_place(tensors_[i + 1], row_.parameters[i])) return false;
+      } else if (!make_scalar(i)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // A number where a tensor is expected is a tensor of one element, of the others' type.
+  bool make_scalar(int i) {
+    PyObject* given = input(i);
+    if (!is_number(given) || encoder == nullptr) {
+      PyErr_Format(PyExc_TypeError, "%s(): %s must be a Tensor or a number, not %.100s", row_.name, row_.parameters[i],
+                   Py_TYPE(given)->tp_name);
+      return false;
+    }
+    Ref bytes(PyObject_CallFunctionObjArgs(encoder, given, reinterpret_cast<PyObject*>(dtype_), nullptr));
+    if (!bytes || !check_open(place_)) return false;
+    scalars_[i] = Ref(as_object(new_tensor(place_, dtype_, 0, nullptr)));
+    if (!scalars_[i]) return false;
+    tensors_[i + 1] = as_tensor(scalars_[i].get());
+    PyObject* values[kMaxParameters] = {bytes.get(), scalars_[i].get()};
+    Ref filled(Call(*fill_entry, values).run());
+    return bool(filled);
+  }
+
+  bool is_on_place(const TensorObject* tensor, const char* name) const {
+    if (tensor->place() == place_) [[likely]]
+      return true;
+    PyErr_Format(PyExc_ValueError,
+                 "%s(): %s is on %S, but other tensors of the call are on %S; bring them together with .to()",
+                 row_.name, name, tensor->place()->device, place_->device);
+    return false;
+  }
+
+  bool read_attributes() {
+    for (int i = 0; i < row_.attributes; ++i) {
+      PyObject* given = values_[row_.inputs + i];
+      if (given == nullptr && row_.is_required[i]) {
+        PyErr_Format(PyExc_TypeError, "%s() needs the argument '%s'", row_.name, row_.parameters[row_.inputs + i]);
+        return false;
+      }
+      attributes_[i] = given ? PyFloat_AsDouble(given) : row_.defaults[i];
+      if (attributes_[i] == -1 && PyErr_Occurred()) return false;
+    }
+    if (!row_.takes_element) return true;
+    PyObject* bytes = values_[0];
+    if (bytes == nullptr || !PyBytes_Check(bytes) || PyBytes_GET_SIZE(bytes) != dtype_->size) {
+      PyErr_Format(PyExc_TypeError, "%s(): the bytes of one element of %s were expected", row_.name, dtype_->name);
+      return false;
+    }
+    std::memcpy(element_, PyBytes_AS_STRING(bytes), dtype_->size);
+    return true;
+  }
+
+  bool find_output() {
+    PyObject* out = values_[entry_.positional];
+    if (out == Py_None) out = nullptr;
+    if (entry_.is_functional && row_.takes_inplace) {
+      PyObject* wish = values_[entry_.positional - 1];
+      const int inplace = wish ? PyObject_IsTrue(wish) : 0;
+      if (inplace < 0) return false;
+      if (inplace && out != nullptr) {
+        PyErr_Format(PyExc_ValueError, "%s(): either inplace or out, not both", row_.name);
+        return false;
+      }
+      if (inplace) out = as_object(tensors_[1]);
+    }
+    if (out == nullptr) return make_output();
+    if (!is_tensor(out)) {
+      PyErr_Format(PyExc_TypeError, "%s(): out must be a Tensor, not %.100s", row_.name, Py_TYPE(out)->tp_name);
+      return false;
+    }
+    tensors_[0] = as_tensor(out);
+    return is_on_place(tensors_[0], "out");
+  }
+
+  bool make_output() {
+    if (row_.shape_rule == ShapeRule::Given || row_.dtype_rule == DtypeRule::Cast) {
+      PyErr_Format(PyExc_TypeError, "%s() needs the argument 'out'", row_.name);
+      return false;
+    }
+    Py_ssize_t shape[kMaxDimensions];
+    int ndim = 0;
+    const bool known =
+        row_.shape_rule == ShapeRule::Product ? product_shape(shape, &ndim) : broadcast_shape(shape, &ndim);
+    if (!known) return false;
+    DtypeObject* dtype = row_.dtype_rule == DtypeRule::Truth ? dtype_of(INFINI_DTYPE_BOOL) : dtype_;
+    made_ = Ref(as_object(new_tensor(place_, dtype, ndim, shape)));
+    if (made_) tensors_[0] = as_tensor(made_.get());
+    return bool(made_);
+  }
+
+  // Whether rows and columns fit is for the operator to say.
+  bool product_shape(Py_ssize_t* shape, int* ndim) const {
+    for (int t = 1; t <= 2; ++t) {
+      const int given = tensors_[t]->ndim();
+      if (given == 2 || given == 3) continue;
+      PyErr_Format(PyExc_ValueError,
+                   "%s(): %s has %d dimensions; a matrix, or three dimensions of which the first counts matrices, was "
+                   "expected",
+                   row_.name, row_.parameters[t - 1], given);
+      return false;
+    }
+    const TensorObject &a = *tensors_[1], &b = *tensors_[2];
+    *ndim = std::max(a.ndim(), b.ndim());
+    const Py_ssize_t first = a.ndim() == 3 ? a.shape()[0] : 1, second = b.ndim() == 3 ? b.shape()[0] : 1;
+    shape[0] = first == 1 ? second : first;
+    shape[*ndim - 2] = a.shape()[a.ndim() - 2];
+    shape[*ndim - 1] = b.shape()[b.ndim() - 1];
+    return true;
+  }
+
+  bool broadcast_shape(Py_ssize_t* shape, int* ndim) const {
+    for (int t = 1; t <= row_.inputs; ++t) *ndim = std::max(*ndim, tensors_[t]->ndim());
+    for (int d = 0; d < *ndim; ++d) shape[d] = 1;
+    for (int t = 1; t <= row_.inputs; ++t) {
+      const int missing = *ndim - tensors_[t]->ndim();
+      for (int d = 0; d < tensors_[t]->ndim(); ++d) {
+        const Py_ssize_t size = tensors_[t]->shape()[d];
+        if (size == 1 || size == shape[missing + d]) continue;
+        if (shape[missing + d] == 1) {
+          shape[missing + d] = size;
+          continue;
+        }
+        PyErr_Format(
+            PyExc_ValueError,
+            "%s(): %s has size %zd in dimension %d, but other tensors of the call have %zd there; the same or 1 "
+            "was expected",
+            row_.name, row_.parameters[t - 1], size, d, shape[missing + d]);
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool find_descriptor() {
+    int64_t words[2 + kMaxTensors * (1 + 2 * kMaxDimensions) + kMaxAttributes];
+    size_t count = 0;
+    words[count++] = &row_ - rows;
+    for (int t = 0; t <= row_.inputs; ++t) {
+      const TensorObject* tensor = tensors_[t];
+      words[count++] = tensor->dtype->number << 8 | tensor->ndim();
+      for (Py_ssize_t i = 0; i < tensor->ob_size; ++i) words[count++] = tensor->sizes[i];
+    }
+    if (row_.attributes_are_early) {
+      std::memcpy(words + count, attributes_, sizeof(double) * static_cast<size_t>(row_.attributes));
+      count += static_cast<size_t>(row_.attributes);
+    }
+    uint64_t hash = 0x9e3779b97f4a7c15;
+    for (size_t i = 0; i < count; ++i) {
+      hash = (hash ^ static_cast<uint64_t>(words[i])) * 0xff51afd7ed558ccd;
+      hash ^= hash >> 32;
+    }
+    const DescriptorKey key = {words, count, hash};
+    descriptor_ = place_->descriptors->find(key);
+    if (descriptor_) [[likely]]
+      return true;
+    descriptor_ = create_descriptor();
+    if (!descriptor_) return false;
+    place_->descriptors->insert(key, descriptor_);
+    return true;
+  }
+
+  std::shared_ptr<Descriptor> create_descriptor() const try {
+    auto made = std::make_shared<Descriptor>();
+    made->destroy = row_.destroy;
+    infiniStatus_t status = INFINI_STATUS_SUCCESS;
+    // A device type may have to compile the operator.
+    const infinirtError_t error = without_lock(true, [&] {
+      return on_device(place_->stream, [&] {
+        infiniopTensorDescriptor_t described[kMaxTensors] = {};
+        for (int t = 0; t < row_.tensors && !status; ++t) {
+          // What is not used stands in the signature only, and has the output's shape.
+          const TensorObject* tensor = tensors_[t <= row_.inputs ? t : 0];
+          status = frame.CreateTensorDescriptor(&described[t], static_cast<size_t>(tensor->ndim()),
+                                                reinterpret_cast<const size_t*>(tensor->shape()), tensor->strides(),
+                                                tensor->dtype->number);
+        }
+        if (!status) status = row_.create(place_->handle, &made->handle, described, attributes_);
+        if (!status) status = row_.workspace_size(made->handle, &made->workspace_size);
+        for (auto* tensor : described) {
+          if (tensor) frame.DestroyTensorDescriptor(tensor);
+        }
+        return infinirtSuccess;
+      });
+    });
+    if (error != infinirtSuccess) objects->raise_error(error);
+    if (error == infinirtSuccess && status != INFINI_STATUS_SUCCESS) raise_status(status);
+    return PyErr_Occurred() ? nullptr : made;
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+    return nullptr;
+  }
+
+  bool prepare(Launch* launch) {
+    launch->row = &row_;
+    launch->descriptor = descriptor_->handle;
+    for (int t = 0; t < row_.tensors; ++t) launch->addresses[t] = t <= row_.inputs ? tensors_[t]->data : nullptr;
+    std::memcpy(launch->attributes, attributes_, sizeof attributes_);
+    std::memcpy(launch->element, element_, sizeof element_);
+    launch->workspace = nullptr;
+    launch->workspace_size = descriptor_->workspace_size;
+    if (launch->workspace_size == 0) [[likely]]
+      return true;
+    workspace_ = Ref(allocate(place_, launch->workspace_size));  // freed in the stream's order
+    size_t size = 0;
+    return workspace_ && objects->buffer_memory(workspace_.get(), &launch->workspace, &size);
+  }
+
+  bool issue(const Launch& launch) {
+    if (recording_ != nullptr) return recording_->add(launch, descriptor_, tensors_, row_.inputs + 1);
+    const infinirtStream_t stream = place_->stream_handle;
+    infiniStatus_t status = INFINI_STATUS_SUCCESS;
+    if (!place_->stream_is_predefined && !objects->may_block(place_->stream)) [[likely]] {
+      status = launch(stream);
+    } else {
+      const infinirtError_t error = without_lock(true, [&] {
+        return on_device(place_->stream, [&] {
+          status = launch(stream);
+          return infinirtSuccess;
+        });
+      });
+      if (error != infinirtSuccess) return objects->raise_error(error) != nullptr;
+    }
+    if (status != INFINI_STATUS_SUCCESS) return raise_status(status) != nullptr;
+    return !touches_shared() || synchronise(place_);
+  }
+
+  bool touches_shared() const {
+    bool shared = false;
+    for (int t = 0; t <= row_.inputs; ++t) shared |= tensors_[t]->storage->is_shared;
+    return shared && place_->is_host;
+  }
+
+  const Entry& entry_;
+  const OperatorRow& row_;
+  PyObject** values_;
+  PlaceObject* place_ = nullptr;
+  DtypeObject* dtype_ = nullptr;
+  Recording* recording_ = nullptr;
+  TensorObject* tensors_[kMaxTensors] = {};
+  Ref scalars_[kMaxTensors];
+  Ref made_, workspace_;
+  double attributes_[kMaxAttributes] = {};
+  unsigned char element_[16] = {};
+  std::shared_ptr<Descriptor> descriptor_;
+};
+
+template <int Number, bool Functional>
+PyObject* enter(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  const Entry& entry = entries[Functional][Number];
+  PyObject* values[kMaxParameters] = {};
+  if (!read_arguments(entry, args, count, names, values)) return nullptr;
+  return Call(entry, values).run();
+}
+
+using Function = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
+template <bool Functional, int... Numbers>
+Function function_of(int number, std::integer_sequence<int, Numbers...>) {
+  static constexpr Function all[] = {enter<Numbers, Functional>...};
+  return all[number];
+}
+
+bool add_function(PyObject* dict, PyObject* module_name, int number, bool functional) {
+  const OperatorRow& row = rows[number];
+  Entry& entry = entries[functional][number];
+  entry.row = &row;
+  entry.is_functional = functional;
+  const int named = row.inputs + row.attributes;
+  for (int i = 0; i < named; ++i) entry.names[entry.positional++] = PyUnicode_InternFromString(row.parameters[i]);
+  if (row.takes_element) entry.names[entry.positional++] = PyUnicode_InternFromString("value");
+  if (functional && row.takes_inplace) entry.names[entry.positional++] = PyUnicode_InternFromString("inplace");
+  entry.names[entry.positional] = PyUnicode_InternFromString("out");
+  constexpr auto numbers = std::make_integer_sequence<int, kOperators>();
+  const Function function = functional ? function_of<true>(number, numbers) : function_of<false>(number, numbers);
+  entry.definition = {row.name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)),
+                      METH_FASTCALL | METH_KEYWORDS, functional ? row.functional_doc : row.doc};
+  Ref made(PyCFunction_NewEx(&entry.definition, nullptr, module_name));
+  return made && PyDict_SetItemString(dict, row.name, made.get()) == 0;
+}
+
+PyObject* set_encoder(PyObject*, PyObject* function) {
+  if (!PyCallable_Check(function)) return PyErr_Format(PyExc_TypeError, "a function was expected, not %R", function);
+  PyObject* previous = encoder;
+  encoder = Py_NewRef(function);
+  Py_XDECREF(previous);
+  Py_RETURN_NONE;
+}
+
+PyMethodDef functions[] = {{"set_encoder", set_encoder, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
+
+void note_entry(const Entry& entry) {
+  if (entry.row->takes_element) fill_entry = &entry;
+  for (int i = 0; i < static_cast<int>(Symbol::Count); ++i) {
+    if (std::strcmp(entry.row->symbol, kSymbols[i]) == 0) by_symbol[i] = &entry;
+  }
+}
+
+}  // namespace
+
+PyObject* apply(Symbol symbol, PyObject* first, PyObject* second, bool in_place) {
+  const bool number = is_tensor(first) && (PyFloat_Check(second) || PyLong_Check(second));
+  const bool reflected = is_tensor(second) && (PyFloat_Check(first) || PyLong_Check(first));
+  if (!number && !reflected && !(is_tensor(first) && is_tensor(second)) &&
+      !(is_tensor(first) ? is_number(second) : is_number(first)))
+    Py_RETURN_NOTIMPLEMENTED;
+  PyObject* values[kMaxParameters] = {first, second};
+  // A product with a number is one launch, not two; of integers the number must not lose what does not fit.
+  if (symbol == Symbol::Mul && (number || reflected)) {
+    PyObject* tensor = number ? first : second;
+    if (as_tensor(tensor)->dtype->kind == 'f') {
+      symbol = Symbol::MulNumber;
+      values[0] = tensor;
+      values[1] = number ? second : first;
+    }
+  }
+  const Entry* entry = by_symbol[static_cast<int>(symbol)];
+  if (entry == nullptr) Py_RETURN_NOTIMPLEMENTED;
+  if (in_place) values[entry->positional] = first;
+  return Call(*entry, values).run();
+}
+
+bool add_operators(PyObject* module) {
+  if (!load_operators() || PyModule_AddFunctions(module, functions) < 0) return false;
+  Ref all(PyDict_New()), functional(PyDict_New()), hidden(PyDict_New());
+  Ref name(PyUnicode_FromString("infinicore")), functional_name(PyUnicode_FromString("infinicore.nn.functional"));
+  if (!all || !functional || !hidden || !name || !functional_name) return false;
+  for (int number = 0; number < kOperators; ++number) {
+    PyObject* dict = rows[number].is_public ? all.get() : hidden.get();
+    if (!add_function(dict, name.get(), number, false)) return false;
+    note_entry(entries[false][number]);
+    if (rows[number].is_functional && !add_function(functional.get(), functional_name.get(), number, true))
+      return false;
+  }
+  return PyModule_AddObjectRef(module, "operators", all.get()) == 0 &&
+         PyModule_AddObjectRef(module, "functional", functional.get()) == 0 &&
+         PyModule_AddObjectRef(module, "building_blocks", hidden.get()) == 0;
+}
+
+}  // namespace infinicore

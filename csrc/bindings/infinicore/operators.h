@@ -1,0 +1,74 @@
+// Operators as Python functions: one engine, and one generated row of a table for each operator.
+#pragma once
+
+#include "bindings/infinicore/tensor.h"
+
+namespace infinicore {
+
+inline constexpr int kMaxTensors = 4;
+inline constexpr int kMaxAttributes = 2;
+
+/// What shape an output has that the caller does not give.
+enum class ShapeRule : uint8_t {
+  Broadcast,  // the inputs', each repeated where another one is larger
+  Product,  // that of matrices: the rows of the first, the columns of the second; a dimension before them counts matrices
+  Given,  // there is no input to tell: the output must be given
+};
+
+enum class DtypeRule : uint8_t {
+  Same,  // the inputs'
+  Truth,  // bool
+  Cast,  // the output must be given
+};
+
+/// One operator. Tensors come in the order output, inputs, unused ones.
+struct OperatorRow {
+  const char* name;  // in Python
+  const char* symbol;  // between two tensors; "": none
+  const char* doc;
+  const char* functional_doc;  // where it stands in nn.functional
+  ShapeRule shape_rule;
+  DtypeRule dtype_rule;
+  int inputs, tensors, attributes;
+  bool attributes_are_early;  // part of the descriptor
+  bool is_public;  // offered by the package under its own name
+  bool is_functional, takes_inplace;
+  bool takes_element;  // the first argument is the bytes of an element
+  const char* parameters[kMaxTensors + kMaxAttributes];
+  double defaults[kMaxAttributes];
+  bool is_required[kMaxAttributes];
+
+  infiniStatus_t (*create)(infiniopHandle_t handle, void** result, const infiniopTensorDescriptor_t* tensors,
+                           const double* attributes);
+  infiniStatus_t (*workspace_size)(void* descriptor, size_t* size);
+  infiniStatus_t (*compute)(void* descriptor, void* workspace, size_t workspace_size, void* const* addresses,
+                            const double* attributes, const void* element, void* stream);
+  infiniStatus_t (*destroy)(void* descriptor);
+};
+
+/// Everything that one launch needs beside the stream.
+struct Launch {
+  const OperatorRow* row;
+  void* descriptor;
+  void* addresses[kMaxTensors];
+  double attributes[kMaxAttributes];
+  unsigned char element[16];
+  void* workspace;
+  size_t workspace_size;
+
+  infiniStatus_t operator()(infinirtStream_t stream) const {
+    return row->compute(descriptor, workspace, workspace_size, addresses, attributes, element, stream);
+  }
+};
+
+/// What calls operators of Python's: the number of the operator in Python's order of them, or of the comparison.
+enum class Symbol : uint8_t { Add, Sub, Mul, Div, FloorDiv, Lt, Le, Eq, Ne, Gt, Ge, MulNumber, Count };
+
+/// `first` symbol `second`, one of which is a tensor; into `first` if `in_place`. A new reference, NotImplemented where the other
+/// one is no operand, or null with an exception.
+PyObject* apply(Symbol symbol, PyObject* first, PyObject* second, bool in_place);
+
+/// Adds `operators` and `functional`, dicts of functions, `building_blocks` and set_encoder to the module. False with an exception.
+bool add_operators(PyObject* module);
+
+}  // namespace infinicore

@@ -1,0 +1,196 @@
+#include "bindings/infinicore/recording.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace infinicore {
+
+PyTypeObject* recording_class = nullptr;
+
+namespace {
+
+// Holds a Recording in the thread's dictionary, under its place: the interpreter empties that at the thread's end.
+struct RecordingObject {
+  PyObject ob_base;
+  Recording* recording;
+};
+
+void recording_dealloc(PyObject* self) {
+  delete reinterpret_cast<RecordingObject*>(self)->recording;
+  PyTypeObject* type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(recording_dealloc)}, {0, nullptr}};
+PyType_Spec spec = {"infinicore._core.Recording", sizeof(RecordingObject), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+
+PyObject* as_key(PlaceObject* place) { return reinterpret_cast<PyObject*>(place); }
+
+std::string describe(const TensorObject* tensor) {
+  std::string text = std::string(tensor->dtype->name) + "[";
+  for (int d = 0; d < tensor->ndim(); ++d) text += (d ? ", " : "") + std::to_string(tensor->shape()[d]);
+  return text + "]";
+}
+
+PyObject* no_recording() {
+  PyErr_SetString(PyExc_RuntimeError, "this thread records nothing on the place; start_recording() first");
+  return nullptr;
+}
+
+}  // namespace
+
+PyTypeObject* make_recording_type() { return reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec)); }
+
+Recorded::Recorded(Recorded&& other) noexcept
+    : place(std::exchange(other.place, nullptr)),
+      steps(std::move(other.steps)),
+      owners(std::move(other.owners)),
+      reserve(std::exchange(other.reserve, 0)),
+      reserved_bytes(other.reserved_bytes),
+      touches_shared(other.touches_shared) {}
+
+Recorded::~Recorded() {
+  steps.clear();
+  owners.clear();
+  if (reserve) objects->reserve_destroy(place->pool, reserve, place->stream);
+  Py_XDECREF(place);
+}
+
+Recording::Recording(PlaceObject* place, infinirtXCacheReserve_t reserve)
+    : place_(place), thread_(PyThread_get_thread_ident()), next_(place->recordings) {
+  place->recordings = this;
+  recorded_.place = place;
+  Py_INCREF(place);
+  recorded_.reserve = reserve;
+  Py_INCREF(place_);
+}
+
+Recording::~Recording() {
+  Recording** link = &place_->recordings;
+  while (*link != this) link = &(*link)->next_;
+  *link = next_;
+  Py_DECREF(place_);
+}
+
+bool Recording::add(const Launch& launch, const std::shared_ptr<Descriptor>& descriptor, TensorObject* const* tensors,
+                    int count) try {
+  Step step;
+  step.launch = launch;
+  step.descriptor = descriptor;
+  step.text = std::string(launch.row->name) + "(";
+  for (int t = 1; t < count; ++t) step.text += (t > 1 ? ", " : "") + describe(tensors[t]);
+  for (int a = 0; a < launch.row->attributes; ++a) {
+    step.text += (count + a > 1 ? ", " : "") + std::string(launch.row->parameters[launch.row->inputs + a]) + "=" +
+                 std::to_string(launch.attributes[a]);
+  }
+  step.text += ") -> " + describe(tensors[0]);
+  recorded_.steps.reserve(recorded_.steps.size() + 1);
+  recorded_.owners.reserve(recorded_.owners.size() + static_cast<size_t>(count));
+  bool shared = false;
+  for (int t = 0; t < count; ++t) {
+    StorageObject* storage = tensors[t]->storage;
+    step.bytes += tensors[t]->count * tensors[t]->dtype->size;
+    shared |= storage->is_shared;
+    // Memory of our own reserve stays there, and what the program lets go of is had again by what is recorded later.
+    if (storage->reserve == recorded_.reserve || !owned_.insert(storage).second) continue;
+    recorded_.owners.emplace_back(Py_NewRef(reinterpret_cast<PyObject*>(storage)));
+  }
+  recorded_.steps.push_back(std::move(step));
+  recorded_.touches_shared |= shared && place_->is_host;
+  return true;
+} catch (const std::bad_alloc&) {
+  PyErr_NoMemory();
+  return false;
+}
+
+bool Recording::add(PyObject* function) try {
+  Step step;
+  step.function = Ref(Py_NewRef(function));
+  Ref name(PyObject_GetAttrString(function, "__name__"));
+  if (!name) PyErr_Clear();
+  const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
+  step.text = std::string(text ? text : Py_TYPE(function)->tp_name) + "(stream)";
+  step.can_be_captured = false;
+  recorded_.steps.push_back(std::move(step));
+  return true;
+} catch (const std::bad_alloc&) {
+  PyErr_NoMemory();
+  return false;
+}
+
+PyObject* Recording::allocate(size_t size) {
+  Ref buffer(objects->reserve_allocate(place_->pool, recorded_.reserve, size, place_->stream));
+  if (!buffer) return nullptr;
+  void* pointer = nullptr;
+  size_t actual = 0;
+  if (!objects->buffer_memory(buffer.get(), &pointer, &actual)) return nullptr;
+  try {
+    size_t& known = blocks_[pointer];
+    if (actual > known) recorded_.reserved_bytes += actual - std::exchange(known, actual);
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  }
+  return buffer.release();
+}
+
+PyObject* start_recording(PlaceObject* place) {
+  if (!check_open(place)) return nullptr;
+  if (recording_of(place)) {
+    return PyErr_Format(PyExc_RuntimeError,
+                        "this thread records on %S already, and recordings do not nest; stop_recording() or "
+                        "cancel_recording() first",
+                        place->device);
+  }
+  PyObject* things = PyThreadState_GetDict();  // borrowed
+  if (things == nullptr) return PyErr_NoMemory();
+  infinirtXCacheReserve_t reserve = 0;
+  if (!objects->reserve_create(place->pool, &reserve)) return nullptr;
+  Ref made(recording_class->tp_alloc(recording_class, 0));
+  auto* recording = made ? new (std::nothrow) Recording(place, reserve) : nullptr;
+  if (recording == nullptr) {
+    objects->reserve_destroy(place->pool, reserve, place->stream);
+    return PyErr_Occurred() ? nullptr : PyErr_NoMemory();
+  }
+  reinterpret_cast<RecordingObject*>(made.get())->recording = recording;
+  if (PyDict_SetItem(things, as_key(place), made.get()) < 0) return nullptr;
+  Py_RETURN_NONE;
+}
+
+// Takes the thread's recording out of its dictionary: it goes with the reference that this returns.
+static Ref take_recording(PlaceObject* place) {
+  PyObject* things = PyThreadState_GetDict();  // borrowed
+  Ref found(things ? Py_XNewRef(PyDict_GetItemWithError(things, as_key(place))) : nullptr);
+  if (found && PyDict_DelItem(things, as_key(place)) < 0) PyErr_Clear();
+  return found;
+}
+
+PyObject* stop_recording(PlaceObject* place) {
+  Recording* recording = recording_of(place);
+  if (recording == nullptr) return no_recording();
+  if (!check_open(place)) return nullptr;
+  Ref held = take_recording(place);
+  Recorded recorded = recording->take();
+  held = Ref();  // this thread does not record any more, whatever comes
+  return make_graph(std::move(recorded));
+}
+
+PyObject* cancel_recording(PlaceObject* place) {
+  take_recording(place);
+  if (PyErr_Occurred()) return nullptr;
+  Py_RETURN_NONE;
+}
+
+PyObject* record_call(PlaceObject* place, PyObject* function) {
+  Recording* recording = recording_of(place);
+  if (recording == nullptr) return no_recording();
+  if (!PyCallable_Check(function)) {
+    return PyErr_Format(PyExc_TypeError, "a function of one argument, the stream, was expected, not %R", function);
+  }
+  if (!recording->add(function)) return nullptr;
+  Py_RETURN_NONE;
+}
+
+}  // namespace infinicore

@@ -1,0 +1,228 @@
+"""Tensors from sizes, numbers, arrays and other libraries' memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from . import _core
+from ._places import place_for
+from ._transfer import copy_from_host
+from ._views import _contiguous, sizes
+from .dtype import float32, from_numpy_dtype, from_torch_dtype, int64, to_numpy_dtype
+from .tensor import Tensor
+
+__all__ = [
+    "arange",
+    "empty",
+    "empty_like",
+    "from_blob",
+    "from_dlpack",
+    "from_list",
+    "from_list_by_numpy",
+    "from_numpy",
+    "from_torch",
+    "full",
+    "ones",
+    "strided_empty",
+    "strided_from_blob",
+    "zeros",
+]
+
+_Sizes = Sequence[int]
+_Dtype = _core.dtype | None
+
+
+def empty(size: _Sizes, *, dtype: _Dtype = None, device: Any = None, pin_memory: bool = False) -> Tensor:
+    """A contiguous tensor whose elements are whatever the memory holds; float32, on the thread's current device.
+
+    `pin_memory` puts it into page-locked memory of the host, for copies from and to a device that do not wait.
+
+    >>> import infinicore
+    >>> infinicore.empty([2, 3], dtype=infinicore.int8).stride()
+    [3, 1]
+    """
+    wanted = float32 if dtype is None else dtype
+    if pin_memory:
+        return _pinned(sizes([size]), wanted, device)
+    return _core.empty(place_for(device), wanted, sizes([size]))
+
+
+def _pinned(size: list[int], dtype: _core.dtype, device: Any) -> Tensor:
+    import infinirt
+
+    place = place_for(device)
+    if place.device.type_name != "cpu":
+        raise ValueError("page-locked memory is the host's: pin_memory goes with device='cpu'")
+    count = 1
+    for each in size:
+        count *= each
+    # For the accelerator that is chosen first, if there is one; on the CPU device alone all memory is alike.
+    buffer = infinirt.PinnedPool(infinirt.Device()).allocate(count * dtype.itemsize)
+    return _core.wrap(place, dtype, size, _contiguous(size), buffer.ptr if count else 0, buffer, True, True)
+
+
+def empty_like(input: Tensor, *, dtype: _Dtype = None, device: Any = None) -> Tensor:
+    """As empty(), of the size, type and device of another tensor where nothing else is said."""
+    place = input._place if device is None else place_for(device)
+    return _core.empty(place, input.dtype if dtype is None else dtype, input.shape)
+
+
+def strided_empty(
+    size: _Sizes, strides: _Sizes, *, dtype: _Dtype = None, device: Any = None, pin_memory: bool = False
+) -> Tensor:
+    """As empty(), with strides, in elements, that are 0 or more."""
+    shape, steps = sizes([size]), sizes([strides])
+    if len(shape) != len(steps) or any(step < 0 for step in steps):
+        raise ValueError(f"strides {steps}: one that is not negative was expected for each size of {shape}")
+    reach = (
+        0 if 0 in shape else 1 + sum((extent - 1) * step for extent, step in zip(shape, steps, strict=True))
+    )
+    memory = empty([reach], dtype=dtype, device=device, pin_memory=pin_memory)
+    return memory.as_strided(shape, steps)
+
+
+def zeros(size: _Sizes, *, dtype: _Dtype = None, device: Any = None, pin_memory: bool = False) -> Tensor:
+    """A tensor of zeros."""
+    return empty(size, dtype=dtype, device=device, pin_memory=pin_memory).zero_()
+
+
+def ones(size: _Sizes, *, dtype: _Dtype = None, device: Any = None, pin_memory: bool = False) -> Tensor:
+    """A tensor of ones."""
+    return empty(size, dtype=dtype, device=device, pin_memory=pin_memory).fill_(1)
+
+
+def full(size: _Sizes, fill_value: float, *, dtype: _Dtype = None, device: Any = None) -> Tensor:
+    """A tensor of one value; without a type that of the value: float32, int64 or bool.
+
+    >>> import infinicore
+    >>> infinicore.full([2], 7).tolist()
+    [7, 7]
+    """
+    if dtype is None:
+        dtype = from_numpy_dtype("bool") if isinstance(fill_value, bool) else None
+        dtype = dtype or (int64 if isinstance(fill_value, int) else float32)
+    return empty(size, dtype=dtype, device=device).fill_(fill_value)
+
+
+def arange(
+    start: float, end: float | None = None, step: float = 1, *, dtype: _Dtype = None, device: Any = None
+) -> Tensor:
+    """From `start` up to but not including `end`; with one number, from 0 up to it."""
+    import numpy
+
+    first, last = (0, start) if end is None else (start, end)
+    if step == 0:
+        raise ValueError("arange: step must not be 0")
+    if dtype is None:
+        whole = all(isinstance(number, int) for number in (first, last, step))
+        dtype = int64 if whole else float32
+    return from_numpy(numpy.arange(first, last, step), dtype=dtype, device=device or place_for())
+
+
+def from_numpy(np_array: Any, *, dtype: _Dtype = None, device: Any = None, copy: bool = True) -> Tensor:
+    """A tensor with the elements of a NumPy array, on the CPU where no device is named.
+
+    With copy=False in the array's own memory: then calls that touch it are complete when they return.
+
+    >>> import infinicore, numpy
+    >>> infinicore.from_numpy(numpy.eye(2), dtype=infinicore.float32).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    import numpy
+
+    if not isinstance(np_array, numpy.ndarray):
+        raise TypeError(f"from_numpy() takes a NumPy array, not {type(np_array).__name__}")
+    place = place_for("cpu" if device is None else device)
+    own = from_numpy_dtype(np_array.dtype)
+    wanted = own if dtype is None else dtype
+    if not copy:
+        return _shared_with_numpy(np_array, place, own, wanted)
+    array = numpy.ascontiguousarray(np_array, dtype=to_numpy_dtype(wanted)).reshape(np_array.shape)
+    return copy_from_host(place, array, wanted)
+
+
+def _shared_with_numpy(array: Any, place: _core.Place, own: _core.dtype, wanted: _core.dtype) -> Tensor:
+    if wanted is not own or place.device.type_name != "cpu":
+        raise ValueError("copy=False: another type or another device needs a copy")
+    if not array.flags.writeable:
+        raise ValueError("copy=False: the array is read-only, and tensors can be written; copy it")
+    item = own.itemsize
+    if any(stride % item for stride in array.strides):
+        raise ValueError("copy=False: the array's strides are no multiples of its elements; copy it")
+    steps = [stride // item for stride in array.strides]
+    return _core.wrap(place, own, array.shape, steps, array.ctypes.data, array, True, False)
+
+
+def from_list(data: Any, *, dtype: _core.dtype, device: Any = None) -> Tensor:
+    """A tensor of nested lists of numbers, on the CPU where no device is named. The type has to be named."""
+    if dtype is None:
+        raise TypeError("from_list() needs dtype=, as infinicore.float32")
+    return from_list_by_numpy(data, dtype=dtype, device=device)
+
+
+def from_list_by_numpy(data: Any, *, dtype: _Dtype = None, device: Any = None) -> Tensor:
+    """As from_list(), with NumPy's choice of the type where none is named."""
+    import numpy
+
+    if not isinstance(data, (list, tuple)):
+        raise TypeError(f"a list or a tuple was expected, not {type(data).__name__}")
+    return from_numpy(
+        numpy.array(data, dtype=None if dtype is None else to_numpy_dtype(dtype)), dtype=dtype, device=device
+    )
+
+
+def from_blob(data_ptr: int, size: _Sizes, *, dtype: _Dtype = None, device: Any = None) -> Tensor:
+    """A contiguous tensor over memory at an address, which must stay valid as long as the tensor and its views."""
+    shape = sizes([size])
+    return strided_from_blob(data_ptr, shape, _contiguous(shape), dtype=dtype, device=device)
+
+
+def strided_from_blob(
+    data_ptr: int, size: _Sizes, strides: _Sizes, *, dtype: _Dtype = None, device: Any = None
+) -> Tensor:
+    """As from_blob(), with strides in elements; negative ones reach before the address."""
+    place = place_for("cpu" if device is None else device)
+    wanted = float32 if dtype is None else dtype
+    return _core.wrap(place, wanted, sizes([size]), sizes([strides]), data_ptr, None, True, False)
+
+
+def from_torch(torch_tensor: Any) -> Tensor:
+    """A tensor in the memory of a PyTorch tensor, on its device, with its strides.
+
+    On the CPU calls that touch it are complete when they return; on a GPU work of PyTorch's stream has to be waited for.
+    """
+    where = torch_tensor.device
+    device = (
+        "cpu" if where.type == "cpu" else f"{_TORCH_TYPES.get(where.type, where.type)}:{where.index or 0}"
+    )
+    return _core.wrap(
+        place_for(device),
+        from_torch_dtype(torch_tensor.dtype),
+        list(torch_tensor.shape),
+        list(torch_tensor.stride()),
+        torch_tensor.data_ptr(),
+        torch_tensor,
+        True,
+        False,
+    )
+
+
+_TORCH_TYPES = {"cuda": "nvidia", "npu": "ascend", "mlu": "cambricon", "musa": "moore"}
+_DL_TYPES = {1: "cpu", 2: "nvidia", 3: "cpu", 13: "nvidia"}
+
+
+def from_dlpack(source: Any) -> Tensor:
+    """A tensor in the memory of any object with `__dlpack__`; read-only memory is refused."""
+    kind, number = source.__dlpack_device__()
+    if kind not in _DL_TYPES:
+        raise BufferError(f"memory of DLPack device {(kind, number)} is not known here")
+    on_host = _DL_TYPES[kind] == "cpu"
+    place = place_for("cpu" if on_host else f"{_DL_TYPES[kind]}:{number}")
+    order = {} if on_host else {"stream": place.stream.handle}
+    try:
+        capsule = source.__dlpack__(max_version=(1, 0), **order)
+    except TypeError:  # a producer of before 1.0
+        capsule = source.__dlpack__(**order)
+    address, dtype, shape, strides, owner = _core.import_dlpack(capsule)
+    return _core.wrap(place, dtype, shape, strides, address, owner, True, False)

@@ -1,0 +1,66 @@
+"""Views and products as functions, as InfiniCore has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from . import _core
+from .tensor import Tensor
+
+__all__ = ["broadcast_to", "matmul", "narrow", "rearrange", "squeeze", "unsqueeze"]
+
+
+def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """`length` of the elements of a dimension, from `start` on; a view."""
+    return input.narrow(dim, start, length)
+
+
+def squeeze(input: Tensor, dim: int | None = None) -> Tensor:
+    """Without a dimension of size 1, or without all of them; a view."""
+    return input.squeeze(dim)
+
+
+def unsqueeze(input: Tensor, dim: int) -> Tensor:
+    """With a dimension of size 1 more, before `dim`; a view."""
+    return input.unsqueeze(dim)
+
+
+def broadcast_to(input: Tensor, size: Sequence[int], *, out: Tensor | None = None) -> Tensor:
+    """Repeated to a larger shape, as a contiguous copy; `Tensor.broadcast_to` is a view.
+
+    >>> import infinicore
+    >>> infinicore.broadcast_to(infinicore.ones([1, 2]), [3, 2]).stride()
+    [2, 1]
+    """
+    repeated = input.broadcast_to(size)
+    if out is None:
+        return repeated.clone()
+    if out.shape != repeated.shape:
+        raise ValueError(f"broadcast_to(): out has shape {out.shape}, not {repeated.shape}")
+    return out.copy_(repeated)
+
+
+def matmul(input: Tensor, other: Tensor, *, alpha: float = 1.0, out: Tensor | None = None) -> Tensor:
+    """`alpha` times the product of two matrices, or of as many as the dimensions before the last two say.
+
+    Either may be one matrix for all of the other's. Needs an operator library that has Gemm.
+    """
+    product = _core.building_blocks.get("gemm")
+    if product is None:
+        raise NotImplementedError("matmul(): this build of the operator library has no Gemm")
+    if max(input.ndim, other.ndim) <= 3:
+        return product(input, other, alpha, 0.0, out=out)
+    before = input.shape[:-2] if input.ndim > 3 else other.shape[:-2]
+    if any(tensor.ndim != 2 and tensor.shape[:-2] != before for tensor in (input, other)):
+        raise ValueError(
+            f"matmul(): shapes {input.shape} and {other.shape}; the dimensions before the last two must be the same, or one of "
+            "them a single matrix"
+        )
+    flat = [t if t.ndim == 2 else t.reshape(-1, *t.shape[-2:]) for t in (input, other)]
+    made = product(*flat, alpha, 0.0).view(*before, flat[0].size(-2), flat[1].size(-1))
+    return made if out is None else out.copy_(made)
+
+
+def rearrange(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """A copy with other strides: contiguous, or those of `out`."""
+    return _core.building_blocks["rearrange"](input, out=out)

@@ -1,0 +1,79 @@
+"""Functions of neural networks. Generated from src/infiniop/schema: change the operator's entry there."""
+
+from ..tensor import Tensor
+
+__all__ = [
+    "gelu",
+    "gelu_tanh",
+    "hardswish",
+    "hardtanh",
+    "prelu",
+    "quick_gelu",
+    "relu",
+    "relu6",
+    "selu",
+    "sigmoid",
+    "silu",
+    "softplus",
+    "softsign",
+    "swiglu",
+    "tanh",
+    "tanhshrink",
+]
+
+def gelu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`input` times the normal distribution function of `input`."""
+
+def gelu_tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Gelu, approximated with a hyperbolic tangent."""
+
+def hardswish(input: Tensor, inplace: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """`input * relu6(input + 3) / 6`."""
+
+def hardtanh(
+    input: Tensor,
+    min_val: float = -1.0,
+    max_val: float = 1.0,
+    inplace: bool = False,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`input` between `min_val` and `max_val`."""
+
+def prelu(input: Tensor, weight: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """`input` where it is positive, `weight * input` elsewhere; the weight may be broadcast."""
+
+def quick_gelu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Gelu, approximated by `input * sigmoid(1.702 * input)`."""
+
+def relu(input: Tensor, inplace: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """`input`, but not below 0."""
+
+def relu6(input: Tensor, inplace: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """`input` between 0 and 6."""
+
+def selu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Scaled exponential linear unit."""
+
+def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`1 / (1 + exp(-input))`."""
+
+def silu(input: Tensor, inplace: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """`input * sigmoid(input)`."""
+
+def softplus(
+    input: Tensor, beta: float = 1.0, threshold: float = 20.0, *, out: Tensor | None = None
+) -> Tensor:
+    """`log(1 + exp(beta * input)) / beta`, and `input` itself where `beta * input` is over the threshold."""
+
+def softsign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`input / (1 + |input|)`."""
+
+def swiglu(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """`input * silu(other)`."""
+
+def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Hyperbolic tangent."""
+
+def tanhshrink(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`input - tanh(input)`."""

@@ -1,0 +1,211 @@
+"""Operators as functions. Generated from src/infiniop/schema: change the operator's entry there."""
+
+from .tensor import Tensor
+
+__all__ = [
+    "acos",
+    "add",
+    "addcmul",
+    "asin",
+    "asinh",
+    "atanh",
+    "bitwise_right_shift",
+    "cast",
+    "clip",
+    "div",
+    "equal",
+    "erf",
+    "erfc",
+    "floor",
+    "floor_divide",
+    "fmin",
+    "fmod",
+    "gelu",
+    "gelu_tanh",
+    "greater",
+    "greater_equal",
+    "hardswish",
+    "hardtanh",
+    "hypot",
+    "less",
+    "less_equal",
+    "log1p",
+    "log10",
+    "logaddexp",
+    "mul",
+    "mul_scalar",
+    "not_equal",
+    "prelu",
+    "quick_gelu",
+    "reciprocal",
+    "relu",
+    "relu6",
+    "selu",
+    "sigmoid",
+    "silu",
+    "sinh",
+    "softplus",
+    "softsign",
+    "sub",
+    "swiglu",
+    "tan",
+    "tanh",
+    "tanhshrink",
+]
+
+def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Arc cosine."""
+
+def add(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """`input + other`; integers wrap around."""
+
+def addcmul(
+    input: Tensor,
+    tensor1: Tensor | float,
+    tensor2: Tensor | float,
+    value: float = 1.0,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`input + value * tensor1 * tensor2`."""
+
+def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Arc sine."""
+
+def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Inverse hyperbolic sine."""
+
+def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Inverse hyperbolic tangent."""
+
+def bitwise_right_shift(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """`input >> other`, filled with the sign. Shifts by less than 0 or by all bits and more leave only the sign."""
+
+def cast(input: Tensor, *, out: Tensor) -> Tensor:
+    """Converts to the type of `the result`, rounding to the nearest. From floating point to integers the fraction is cut off, what is out of range becomes the nearest integer there is, and what is not a number 0. Integers keep their low bits. To BOOL: not equal to 0."""
+
+def clip(
+    input: Tensor, min_val: Tensor | float, max_val: Tensor | float, *, out: Tensor | None = None
+) -> Tensor:
+    """`input`, but not below `min_val` and not above `max_val`, which may be broadcast; what is not a number stays so."""
+
+def div(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """`input / other`."""
+
+def equal(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """1 where `input` and `other` are equal, 0 elsewhere. The output is BOOL, I8 or U8."""
+
+def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Error function."""
+
+def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """One minus the error function."""
+
+def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Rounded down."""
+
+def floor_divide(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """`input / other` rounded down. An integer divided by zero is 0."""
+
+def fmin(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """The smaller one; if one of them is not a number, the other."""
+
+def fmod(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """The remainder of `input / other` rounded towards zero; it has the sign of `input`. For integers and `other` zero it is 0."""
+
+def gelu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`input` times the normal distribution function of `input`."""
+
+def gelu_tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Gelu, approximated with a hyperbolic tangent."""
+
+def greater(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """1 where `input` is greater than `other`, 0 elsewhere. The output is BOOL, I8 or U8."""
+
+def greater_equal(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """1 where `input` is greater than `other` or equal to it, 0 elsewhere. The output is BOOL, I8 or U8."""
+
+def hardswish(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`input * relu6(input + 3) / 6`."""
+
+def hardtanh(
+    input: Tensor, min_val: float = -1.0, max_val: float = 1.0, *, out: Tensor | None = None
+) -> Tensor:
+    """`input` between `min_val` and `max_val`."""
+
+def hypot(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """`sqrt(input * input + other * other)` without overflow on the way."""
+
+def less(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """1 where `input` is less than `other`, 0 elsewhere. The output is BOOL, I8 or U8."""
+
+def less_equal(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """1 where `input` is less than `other` or equal to it, 0 elsewhere. The output is BOOL, I8 or U8."""
+
+def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Logarithm to base 10."""
+
+def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`log(1 + input)`."""
+
+def logaddexp(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """`log(exp(input) + exp(other))` without overflow on the way."""
+
+def mul(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """`input * other`; integers wrap around."""
+
+def mul_scalar(input: Tensor, alpha: float, *, out: Tensor | None = None) -> Tensor:
+    """`input * alpha`; for integers `alpha` loses its fraction first."""
+
+def not_equal(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """1 where `input` and `other` differ, 0 elsewhere. The output is BOOL, I8 or U8."""
+
+def prelu(input: Tensor, weight: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """`input` where it is positive, `weight * input` elsewhere; the weight may be broadcast."""
+
+def quick_gelu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Gelu, approximated by `input * sigmoid(1.702 * input)`."""
+
+def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`1 / input`."""
+
+def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`input`, but not below 0."""
+
+def relu6(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`input` between 0 and 6."""
+
+def selu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Scaled exponential linear unit."""
+
+def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`1 / (1 + exp(-input))`."""
+
+def silu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`input * sigmoid(input)`."""
+
+def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Hyperbolic sine."""
+
+def softplus(
+    input: Tensor, beta: float = 1.0, threshold: float = 20.0, *, out: Tensor | None = None
+) -> Tensor:
+    """`log(1 + exp(beta * input)) / beta`, and `input` itself where `beta * input` is over the threshold."""
+
+def softsign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`input / (1 + |input|)`."""
+
+def sub(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """`input - other`; integers wrap around."""
+
+def swiglu(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """`input * silu(other)`."""
+
+def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Tangent."""
+
+def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Hyperbolic tangent."""
+
+def tanhshrink(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`input - tanh(input)`."""

@@ -1,0 +1,193 @@
+"""The operators as Python calls them: a table of rows for `infinicore._core`, and the type stubs of its functions."""
+
+from __future__ import annotations
+
+import re
+
+from .. import OPERATORS
+from ..model import Attribute, Operator
+from .header import signatures
+
+# The kinds whose output has a shape that this table's reader can work out. Others need a rule in
+# csrc/bindings/infinicore/operators.cpp first.
+RULES = {
+    "map": "Broadcast", "copy": "Broadcast", "cast": "Broadcast", "constant": "Given", "fill": "Given", "gemm": "Product",
+}  # fmt: skip
+CALLABLE = tuple(operator for operator in OPERATORS if operator.kind in RULES)
+# What `infinicore` offers under the operators' own names; the rest is used by functions that are written out.
+PUBLIC = tuple(operator for operator in CALLABLE if operator.kind in ("map", "cast"))
+
+# Inputs are named in Python as PyTorch and InfiniCore name them.
+COMMON_NAMES = {"x": "input", "a": "input", "b": "other", "src": "input"}
+
+
+def parameter(name: str) -> str:
+    return COMMON_NAMES.get(name, name)
+
+
+def number(value: float | None) -> str:
+    return "0" if value is None else repr(float(value))
+
+
+def row(operator: Operator) -> list[str]:
+    """One row, and the four functions that lead from it to the operator's own."""
+    name, attributes = operator.name, operator.attributes
+    early = [f"attributes[{i}]" for i, a in enumerate(attributes) if not a.at_compute]
+    late = [f"attributes[{i}]" for i, a in enumerate(attributes) if a.at_compute]
+    places = {tensor.name: str(i) for i, tensor in enumerate(operator.ordered)}
+    given = [f"tensors[{places[tensor.name]}]" for tensor in operator.tensors]
+    addresses = [f"addresses[{places[tensor.name]}]" for tensor in operator.tensors]
+    workspace = ["workspace", "workspace_size"] if operator.has_workspace else []
+    element = ["element"] if operator.kind == "fill" else []
+    typed = f"static_cast<infiniop{name}Descriptor_t>(descriptor)"
+    size = (
+        f"library.infiniopGet{name}WorkspaceSize({typed}, size)"
+        if operator.has_workspace
+        else "(void(descriptor), *size = 0, INFINI_STATUS_SUCCESS)"
+    )
+    names = [*(parameter(t.name) for t in operator.inputs), *(a.name for a in attributes)]
+    unused = "".join(f"(void){what}; " for what in ("attributes",) if not early)
+    unused_late = "".join(
+        f"(void){what}; "
+        for what, used in (
+            ("workspace", workspace),
+            ("workspace_size", workspace),
+            ("attributes", late),
+            ("element", element),
+        )
+        if not used
+    )
+    return [
+        f'{{"{operator.python_name}", "{operator.symbol}",',
+        f" {quoted(documentation(operator, functional=False))},",
+        f" {quoted(documentation(operator, functional=True))},",
+        f" ShapeRule::{RULES[operator.kind]}, DtypeRule::{operator.dtype_rule.capitalize()}, "
+        f"{len(operator.inputs)}, {len(operator.tensors)}, {len(attributes)}, "
+        f"{str(bool(early)).lower()}, {str(operator in PUBLIC).lower()}, {str(operator.functional).lower()}, "
+        f"{str(operator.inplace).lower()}, {str(operator.kind == 'fill').lower()},",
+        f" {{{', '.join(quoted(n) for n in names)}}},",
+        f" {{{', '.join(number(a.default) for a in attributes)}}},",
+        f" {{{', '.join(str(a.default is None).lower() for a in attributes)}}},",
+        " [](infiniopHandle_t handle, void** result, const infiniopTensorDescriptor_t* tensors, const double* attributes) {",
+        f"   {unused}return library.infiniopCreate{name}Descriptor("
+        f"{', '.join(['handle', f'reinterpret_cast<infiniop{name}Descriptor_t*>(result)', *given, *casts(operator, early, False)])});",
+        " },",
+        f" [](void* descriptor, size_t* size) {{ return {size}; }},",
+        " [](void* descriptor, void* workspace, size_t workspace_size, void* const* addresses, const double* attributes,",
+        "    const void* element, void* stream) {",
+        f"   {unused_late}return library.infiniop{name}("
+        f"{', '.join([typed, *workspace, *addresses, *casts(operator, late, True), *element, 'stream'])});",
+        " },",
+        f" [](void* descriptor) {{ return library.infiniopDestroy{name}Descriptor({typed}); }}}},",
+    ]
+
+
+def casts(operator: Operator, places: list[str], at_compute: bool) -> list[str]:
+    taken = [a for a in operator.attributes if a.at_compute == at_compute]
+    return [f"static_cast<{a.ctype}>({place})" for a, place in zip(taken, places, strict=True)]
+
+
+def quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+def python_parameters(operator: Operator, functional: bool = False) -> list[str]:
+    given = [parameter(tensor.name) for tensor in operator.inputs]
+    given += [f"{a.name}={a.default:g}" if a.default is not None else a.name for a in operator.attributes]
+    if functional and operator.inplace:
+        given.append("inplace=False")
+    return [*given, "*", "out" if operator.dtype_rule == "cast" else "out=None"]
+
+
+def documentation(operator: Operator, functional: bool) -> str:
+    """The text that help() shows, after the signature that CPython reads out of it."""
+    given = ", ".join(python_parameters(operator, functional))
+    text = [f"{operator.python_name}({given})\n--\n", sentence(operator)]
+    text += [f"{a.name}: {a.doc}." for a in operator.attributes]
+    text.append(f"Element types: {', '.join(operator.dtypes)}.")
+    return "\n".join(text)
+
+
+def sentence(operator: Operator) -> str:
+    """What the operator computes, with its inputs under the names that they have in Python."""
+    text = operator.doc
+    for tensor in operator.tensors:
+        name = "the result" if tensor.role == "out" else parameter(tensor.name)
+        if name != tensor.name:
+            text = rename(text, tensor.name, name)
+    return text
+
+
+def rename(text: str, old: str, new: str) -> str:
+    return re.sub(
+        r"`[^`]*`", lambda code: re.sub(rf"(?<![\w.]){re.escape(old)}(?![\w(])", new, code[0]), text
+    )
+
+
+def render() -> str:
+    """operators_table.inc: included by csrc/bindings/infinicore/operators.cpp alone."""
+    functions = [name for operator in CALLABLE for name in signatures(operator)]
+    return "\n".join(
+        [
+            "// Generated from src/infiniop/schema.",
+            "struct OperatorLibrary {",
+            *(f"  decltype(&::{name}) {name};" for name in functions),
+            "};",
+            "OperatorLibrary library;",
+            "",
+            "bool load_operators() {",
+            "  bool found = true;",
+            *(f'  found = found && find_function("{name}", &library.{name});' for name in functions),
+            "  return found;",
+            "}",
+            "",
+            f"constexpr int kOperators = {len(CALLABLE)};",
+            "const OperatorRow rows[kOperators] = {",
+            *(line for operator in CALLABLE for line in row(operator)),
+            "};",
+            "",
+        ]
+    )
+
+
+LONGEST_LINE = 110
+HEAD = '"""{0}. Generated from src/infiniop/schema: change the operator\'s entry there."""\n'
+
+
+def stub(operator: Operator, functional: bool) -> list[str]:
+    def attribute(a: Attribute) -> str:
+        return f"{a.name}: float" + ("" if a.default is None else f" = {float(a.default)!r}")
+
+    tensors = [parameter(tensor.name) for tensor in operator.inputs]
+    given = [f"{name}: Tensor" if i == 0 else f"{name}: Tensor | float" for i, name in enumerate(tensors)]
+    given += [attribute(a) for a in operator.attributes]
+    if functional and operator.inplace:
+        given.append("inplace: bool = False")
+    given += ["*", "out: Tensor" if operator.dtype_rule == "cast" else "out: Tensor | None = None"]
+    return [*head(operator.python_name, given), f'    """{sentence(operator)}"""', ""]
+
+
+def head(name: str, given: list[str]) -> list[str]:
+    """A function's first lines, cut as the formatter cuts them."""
+    line = f"def {name}({', '.join(given)}) -> Tensor:"
+    if len(line) <= LONGEST_LINE:
+        return [line]
+    inner = f"    {', '.join(given)}"
+    body = [inner] if len(inner) <= LONGEST_LINE else [f"    {parameter}," for parameter in given]
+    return [f"def {name}(", *body, ") -> Tensor:"]
+
+
+def render_stubs(functional: bool) -> str:
+    """Type stubs of the module that has the operators' functions."""
+    chosen = [operator for operator in PUBLIC if operator.functional or not functional]
+    what = "Functions of neural networks" if functional else "Operators as functions"
+    lines = [HEAD.format(what), f"from {'..' if functional else '.'}tensor import Tensor", ""]
+    # Numbers in names count as numbers: log1p, log10.
+    names = sorted(
+        (operator.python_name for operator in chosen),
+        key=lambda name: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)],
+    )
+    lines += ["__all__ = [", *(f'    "{name}",' for name in names), "]", ""]
+    for operator in sorted(chosen, key=lambda operator: operator.python_name):
+        lines += stub(operator, functional)
+    return "\n".join(lines)
