@@ -1,9 +1,16 @@
 # Extension modules. `_runtime` is the flat API on CPython's own C API (csrc/bindings/*.cpp plus generated code);
 # `_core` is what the object API is made of, likewise (csrc/bindings/objects/*.cpp); `_extras` is everything off the hot path,
-# on nanobind (csrc/bindings/nanobind/*.cpp).
+# on nanobind (csrc/bindings/nanobind/*.cpp). `infinicore._core` (csrc/bindings/infinicore/*.cpp) is the C++ half of infinicore.
 # All find the library in the package's lib/ folder, wherever the package lies.
 
+# infinirt_configure_module(target [package rpath])
 function(infinirt_configure_module target)
+  set(package ${INFINIRT_PACKAGE_DIR})
+  set(rpath "$ORIGIN/lib")
+  if(ARGC GREATER 1)
+    set(package ${ARGV1})
+    set(rpath ${ARGV2})
+  endif()
   add_dependencies(${target} infinirt_generated)
   target_link_libraries(${target} PRIVATE infinirt infinirt_flags)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/csrc ${INFINIRT_GENERATED_ROOT})
@@ -11,8 +18,8 @@ function(infinirt_configure_module target)
     CXX_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON
     BUILD_RPATH ${PROJECT_BINARY_DIR}/lib
-    INSTALL_RPATH "$ORIGIN/lib")
-  install(TARGETS ${target} LIBRARY DESTINATION ${INFINIRT_PACKAGE_DIR} COMPONENT python)
+    INSTALL_RPATH ${rpath})
+  install(TARGETS ${target} LIBRARY DESTINATION ${package} COMPONENT python)
 endfunction()
 
 file(GLOB runtime_sources CONFIGURE_DEPENDS csrc/bindings/*.cpp)
@@ -28,6 +35,18 @@ file(GLOB object_sources CONFIGURE_DEPENDS csrc/bindings/objects/*.cpp)
 if(object_sources)
   Python_add_library(_core MODULE WITH_SOABI ${object_sources})
   infinirt_configure_module(_core)
+endif()
+
+file(GLOB infinicore_sources CONFIGURE_DEPENDS csrc/bindings/infinicore/*.cpp)
+if(infinicore_sources)
+  Python_add_library(infinicore_core MODULE WITH_SOABI ${infinicore_sources} csrc/bindings/objects/arguments.cpp)
+  infinirt_configure_module(infinicore_core infinicore "$ORIGIN/../infinirt/lib")
+  # Two modules are called _core: each has a folder of its own.
+  set_target_properties(infinicore_core PROPERTIES
+    OUTPUT_NAME _core LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/infinicore)
+  add_dependencies(infinicore_core infiniop)
+  target_include_directories(infinicore_core PRIVATE ${INFINIOP_GENERATED_DIR}/include ${INFINIOP_GENERATED_DIR}/build)
+  target_link_libraries(infinicore_core PRIVATE ${CMAKE_DL_LIBS})
 endif()
 
 file(GLOB nanobind_sources CONFIGURE_DEPENDS csrc/bindings/nanobind/*.cpp)

@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 import infinirt
 
+from . import _core
 from ._current import current
 from .device import DeviceLike, device
 from .graph import Graph, GraphOperator
@@ -107,8 +108,10 @@ def _close_at_exit() -> None:
             print(f"infinicore: closing the {what} failed: {failure}", file=sys.stderr)
 
 
-# After infinirt's own, and so before it: its objects are still usable then.
+# Registered after infinirt's own, and so called before it, while its objects are usable.
 atexit.register(_close_at_exit)
+# For threads of the C++ half that have chosen none.
+_core.set_default(lambda: get_runtime().place)
 os.register_at_fork(after_in_child=lambda: _context._after_fork())
 
 

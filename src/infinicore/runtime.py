@@ -11,7 +11,7 @@ from typing import Any
 
 import infinirt
 
-from . import _operator_handle
+from . import _core
 from ._current import current
 from .allocators import DevicePinnedHostAllocator, PinnableBlockAllocator
 from .device import DeviceLike
@@ -70,11 +70,9 @@ class Runtime:
             # Blocking, as in InfiniCore: work of the default stream comes in turns with it.
             self._stream = self._rt_device.create_stream(nonblocking=False)
             self._parts.append(("stream", self._stream.close))
-            self._handle = _operator_handle.create(self._rt_device)
-            self._parts.append(
-                ("operator handle", lambda handle=self._handle: _operator_handle.destroy(handle))
-            )
             self._allocator = PinnableBlockAllocator(self._device)
+            self._place = _core.Place(_place_device(self._device), self._stream, self._allocator.pool)
+            self._parts.append(("operator handle", self._place.close))
             self._parts.append(("device memory allocator", self._allocator.close))
             self._pinned_allocator: DevicePinnedHostAllocator | None = None
             if not self._device.type.startswith("cpu"):
@@ -102,7 +100,13 @@ class Runtime:
     def infiniop_handle(self) -> int:
         """The operator library's handle (`infiniopHandle_t`), as an address."""
         self._check()
-        return self._handle
+        return self._place.operator_handle
+
+    @property
+    def place(self) -> _core.Place:
+        """The C++ half: what tensors and operators of this runtime go through."""
+        self._check()
+        return self._place
 
     @property
     def allocator(self) -> PinnableBlockAllocator:
@@ -128,6 +132,7 @@ class Runtime:
         """Makes this the calling thread's runtime, and its device the current one. Returns itself."""
         self._check()
         self._rt_device.set_current()
+        _core.set_current(self._place)
         current.runtime = self
         return self
 
@@ -135,11 +140,13 @@ class Runtime:
     def _as_current(self) -> Iterator[None]:
         before = current.runtime
         with self._rt_device:
+            place_before = _core.set_current(self._place)
             current.runtime = self
             try:
                 yield
             finally:
                 current.runtime = before
+                _core.set_current(place_before)
 
     # ---- waiting
 
@@ -350,6 +357,7 @@ class Runtime:
             self._is_closed = True
         if current.runtime is self:
             current.runtime = None
+            _core.set_current(None)
         if foreign:  # the parent's: there is nothing here to be closed
             return
         failures = self._close_parts()
@@ -374,6 +382,23 @@ class Runtime:
 
     def __repr__(self) -> str:
         return f"<Runtime of {self._device}{', closed' if self._is_closed else ''}>"
+
+
+class _PlaceDevice:
+    """A device as places know it: this runtime's type and number."""
+
+    def __init__(self, type_name: str, index: int) -> None:
+        self.type_name = type_name
+        self.index = index
+
+    def __str__(self) -> str:
+        return f"{self.type_name}:{self.index}"
+
+
+def _place_device(device: Device) -> _core.DeviceLike:
+    """The device itself, unless its number under a name that several makers share is another than its own."""
+    real = device.resolve()
+    return device if device.index == real.ordinal else _PlaceDevice(real.type, real.ordinal)
 
 
 def _size(value: object, name: str) -> int:

@@ -30,12 +30,16 @@ Outcome destroy_handle(void* data) {
   return not_now ? Outcome::NotNow : Outcome::Done;
 }
 
+}  // namespace
+
 bool check_open(const CacheObject* cache) {
   if (!cache->closed.load(std::memory_order_relaxed)) [[likely]]
     return true;
   raise_error(infinirtErrorInvalidResourceHandle, "the caching pool was closed; create another one");
   return false;
 }
+
+namespace {
 
 // The reserve that memory of graphs comes from: made on demand, once.
 infinirtError_t reserve_for_graphs(CacheObject* cache, infinirtXCacheReserve_t* reserve) {
@@ -146,10 +150,11 @@ void dealloc(PyObject* self) {
 // _allocate_reserved(size, stream, reserve): a Buffer of memory that nobody else gets before the reserve is destroyed.
 PyObject* allocate_reserved(PyObject* self, PyObject* args) {
   drain_deferred();
-  PyObject *size = nullptr, *stream = nullptr;
+  PyObject *given = nullptr, *stream = nullptr;
   unsigned long long reserve = 0;
-  if (!PyArg_ParseTuple(args, "OOK", &size, &stream, &reserve)) return nullptr;
-  return allocate_from_cache(as_cache(self), size, stream, reserve);
+  size_t size = 0;
+  if (!PyArg_ParseTuple(args, "OOK", &given, &stream, &reserve) || !read_size(given, "size", &size)) return nullptr;
+  return allocate_from_reserve(as_cache(self), reserve, size, stream);
 }
 
 PyObject* create_reserve(PyObject* self, PyObject*) {
@@ -213,11 +218,31 @@ PyType_Spec spec = {"infinirt._core.CacheBase", sizeof(CacheObject), 0, Py_TPFLA
 
 PyTypeObject* make_cache_type() { return reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec)); }
 
-PyObject* allocate_from_cache(CacheObject* cache, PyObject* size_object, PyObject* stream_object,
-                              infinirtXCacheReserve_t reserve) {
-  if (!check_open(cache)) return nullptr;
+namespace {
+
+// A Buffer of a block, which is freed if that fails.
+PyObject* buffer_of_block(CacheObject* cache, void* pointer, size_t size, PyObject* stream) {
+  BufferObject* buffer = new_buffer(pointer, size, cache->device, reinterpret_cast<PyObject*>(cache), stream, nullptr);
+  if (buffer == nullptr) {
+    if (pointer) infinirtXCacheFree(pointer, cache->handle, reinterpret_cast<StreamObject*>(stream)->handle);
+    return nullptr;
+  }
+  buffer->cache = cache->handle;
+  if (cache->observed.load(std::memory_order_relaxed)) [[unlikely]]
+    tell_observer(reinterpret_cast<PyObject*>(buffer));
+  return reinterpret_cast<PyObject*>(buffer);
+}
+
+}  // namespace
+
+PyObject* allocate_from_cache(CacheObject* cache, PyObject* size_object, PyObject* stream_object) {
   size_t size = 0;
-  if (!read_size(size_object, "size", &size)) return nullptr;
+  if (!check_open(cache) || !read_size(size_object, "size", &size)) return nullptr;
+  return allocate_from_cache(cache, size, stream_object);
+}
+
+PyObject* allocate_from_cache(CacheObject* cache, size_t size, PyObject* stream_object) {
+  if (!check_open(cache)) return nullptr;
   python::Ref reference(stream_from(stream_object, cache->device));
   if (!reference) return nullptr;
   auto* stream = reinterpret_cast<StreamObject*>(reference.get());
@@ -225,7 +250,6 @@ PyObject* allocate_from_cache(CacheObject* cache, PyObject* size_object, PyObjec
   bool for_graph = false;
   const infinirtError_t error = without_gil(stream->may_block, [&] {
     return on_stream(stream, [&](infinirtStream_t s) {
-      if (reserve) return infinirtXCacheReserveAllocate(&pointer, size, cache->handle, reserve, s);
       const infinirtError_t plain = infinirtXCacheAllocate(&pointer, size, cache->handle, s);
       if (plain != infinirtErrorStreamCaptureUnsupported) [[likely]] {
         let_go_of_reserve(cache, s);
@@ -237,23 +261,31 @@ PyObject* allocate_from_cache(CacheObject* cache, PyObject* size_object, PyObjec
     });
   });
   if (error != infinirtSuccess) return raise_error(error);
-  BufferObject* buffer =
-      new_buffer(pointer, size, cache->device, reinterpret_cast<PyObject*>(cache), reference.get(), nullptr);
-  if (buffer == nullptr) {
-    if (pointer) infinirtXCacheFree(pointer, cache->handle, stream->handle);
-    return nullptr;
+  PyObject* made = buffer_of_block(cache, pointer, size, reference.get());
+  if (made == nullptr || !for_graph || !pointer) return made;
+  auto* buffer = reinterpret_cast<BufferObject*>(made);
+  buffer->stays_for_graph = true;
+  if (auto kept = note_use(buffer, stream)) {
+    Py_DECREF(made);
+    return raise_error(kept);
   }
-  buffer->cache = cache->handle;
-  if (for_graph && pointer) {
-    buffer->stays_for_graph = true;
-    if (auto kept = note_use(buffer, stream)) {
-      Py_DECREF(buffer);
-      return raise_error(kept);
-    }
-  }
-  if (cache->observed.load(std::memory_order_relaxed)) [[unlikely]]
-    tell_observer(reinterpret_cast<PyObject*>(buffer));
-  return reinterpret_cast<PyObject*>(buffer);
+  return made;
+}
+
+PyObject* allocate_from_reserve(CacheObject* cache, infinirtXCacheReserve_t reserve, size_t size,
+                                PyObject* stream_object) {
+  if (!check_open(cache)) return nullptr;
+  python::Ref reference(stream_from(stream_object, cache->device));
+  if (!reference) return nullptr;
+  auto* stream = reinterpret_cast<StreamObject*>(reference.get());
+  void* pointer = nullptr;
+  const infinirtError_t error = without_gil(stream->may_block, [&] {
+    return on_stream(stream, [&](infinirtStream_t s) {
+      return infinirtXCacheReserveAllocate(&pointer, size, cache->handle, reserve, s);
+    });
+  });
+  if (error != infinirtSuccess) return raise_error(error);
+  return buffer_of_block(cache, pointer, size, reference.get());
 }
 
 PyObject* create_cache(PyObject*, PyObject* args) {

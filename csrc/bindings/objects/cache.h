@@ -19,9 +19,13 @@ extern PyTypeObject* cache_class;
 
 PyTypeObject* make_cache_type();
 
-/// `reserve` 0: memory for everybody, or, in a capture, for the graph.
-PyObject* allocate_from_cache(CacheObject* cache, PyObject* size, PyObject* stream,
-                              infinirtXCacheReserve_t reserve = 0);
+/// Raises and returns false when the pool was closed.
+bool check_open(const CacheObject* cache);
+
+PyObject* allocate_from_cache(CacheObject* cache, PyObject* size, PyObject* stream);
+PyObject* allocate_from_cache(CacheObject* cache, size_t size, PyObject* stream);
+/// A Buffer whose memory only the reserve hands out again.
+PyObject* allocate_from_reserve(CacheObject* cache, infinirtXCacheReserve_t reserve, size_t size, PyObject* stream);
 
 /// cache_stats(handle): the counters of infinirtXCacheStats, in their order.
 PyObject* cache_stats(PyObject*, PyObject* handle);

@@ -13,6 +13,7 @@
 #include "bindings/objects/graph.h"
 #include "bindings/objects/kernel.h"
 #include "bindings/objects/library.h"
+#include "bindings/objects/object_table.h"
 #include "bindings/objects/pool.h"
 #include "bindings/objects/stream.h"
 
@@ -74,7 +75,9 @@ int execute(PyObject* module) {
                      add_type(module, "ShapeBase", make_shape_type(), nullptr) &&
                      add_type(module, "GraphBase", make_graph_type(), nullptr) &&
                      add_type(module, "GraphExecBase", make_graph_exec_type(), nullptr);
-  return added ? 0 : -1;
+  if (!added) return -1;
+  python::Ref table(make_object_table());
+  return table && PyModule_AddObjectRef(module, "object_api", table.get()) == 0 ? 0 : -1;
 }
 
 PyModuleDef_Slot slots[] = {{Py_mod_exec, reinterpret_cast<void*>(execute)},

@@ -1,0 +1,88 @@
+#include "bindings/infinicore/library.h"
+
+#include <dlfcn.h>
+
+#include <cstring>
+#include <string>
+
+namespace infinicore {
+
+const infinirt::ObjectApi* objects = nullptr;
+OperatorFrame frame;
+Runtime runtime;
+
+namespace {
+
+void* operator_library = nullptr;
+
+// The place of a function pointer, filled by name.
+template <class Function>
+bool find_operator(const char* name, Function* place) {
+  void* address = find_operator_function(name);
+  if (address) std::memcpy(place, &address, sizeof address);
+  return address != nullptr;
+}
+
+template <class Function>
+bool find_runtime(const char* name, Function* place) {
+  void* address = infinirtXGetProcAddress(name);
+  if (address == nullptr) {
+    PyErr_Format(PyExc_ImportError, "libinfinirt.so.1 has no %s; libraries and packages must be of one version", name);
+    return false;
+  }
+  std::memcpy(place, &address, sizeof address);
+  return true;
+}
+
+}  // namespace
+
+void* find_operator_function(const char* name) {
+  void* address = dlsym(operator_library, name);
+  if (address == nullptr) {
+    PyErr_Format(PyExc_ImportError, "libinfiniop.so.1 has no %s; libraries and packages must be of one version", name);
+  }
+  return address;
+}
+
+bool load_libraries() {
+  objects = static_cast<const infinirt::ObjectApi*>(PyCapsule_Import(infinirt::ObjectApi::kCapsule, 0));
+  if (objects == nullptr) return false;
+  if (objects->struct_size != sizeof(infinirt::ObjectApi)) {
+    PyErr_SetString(PyExc_ImportError,
+                    "infinirt and infinicore are of different versions; install them again, from one build");
+    return false;
+  }
+  // Found by this module's own path for libraries: the lib folder of the infinirt package beside it.
+  operator_library = dlopen("libinfiniop.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (operator_library == nullptr) {
+    PyErr_Format(PyExc_ImportError, "the operator library cannot be loaded: %s", dlerror());
+    return false;
+  }
+  return find_operator("infiniopCreateHandle", &frame.CreateHandle) &&
+         find_operator("infiniopDestroyHandle", &frame.DestroyHandle) &&
+         find_operator("infiniopCreateTensorDescriptor", &frame.CreateTensorDescriptor) &&
+         find_operator("infiniopDestroyTensorDescriptor", &frame.DestroyTensorDescriptor) &&
+         find_runtime("infinirtGetLastError", &runtime.GetLastError) &&
+         find_runtime("infinirtPeekAtLastError", &runtime.PeekAtLastError) &&
+         find_runtime("infinirtStreamSynchronize", &runtime.StreamSynchronize) &&
+         find_runtime("infinirtStreamQuery", &runtime.StreamQuery) &&
+         find_runtime("infinirtStreamBeginCapture", &runtime.StreamBeginCapture) &&
+         find_runtime("infinirtStreamEndCapture", &runtime.StreamEndCapture) &&
+         find_runtime("infinirtGraphInstantiateWithFlags", &runtime.GraphInstantiateWithFlags) &&
+         find_runtime("infinirtGraphLaunch", &runtime.GraphLaunch) &&
+         find_runtime("infinirtGraphDestroy", &runtime.GraphDestroy) &&
+         find_runtime("infinirtGraphExecDestroy", &runtime.GraphExecDestroy);
+}
+
+PyObject* raise_status(infiniStatus_t status) {
+  if (status == INFINI_STATUS_BAD_TENSOR_DTYPE) {
+    const std::string message = infinirtXGetLastErrorMessage();
+    runtime.GetLastError();
+    PyErr_SetString(PyExc_TypeError, message.c_str());
+    return nullptr;
+  }
+  const infinirtError_t error = runtime.PeekAtLastError();
+  return objects->raise_error(error != infinirtSuccess ? error : infinirtErrorUnknown);
+}
+
+}  // namespace infinicore
