@@ -122,9 +122,9 @@ infinirtError_t allocate(void** ptr, size_t size, infinirtXCache_t handle, infin
   if (!cache) return pending_code();
   if (auto error = check_stream(*cache, stream)) return error;
   if (auto error = check_not_capturing(*cache, stream)) return error;
-  return finish_allocation(
-      *cache, attempt_and_wait(*cache, size, [&] { return cache->allocator.allocate(size, key_of(stream), ptr); }),
-      *ptr, size, stream);
+  const Status status =
+      attempt_and_wait(*cache, size, [&] { return cache->allocator.allocate(size, key_of(stream), ptr); });
+  return finish_allocation(*cache, status, *ptr, size, stream);
 }
 
 infinirtError_t free(void* ptr, infinirtXCache_t handle, infinirtStream_t stream) {

@@ -71,8 +71,13 @@ class Runtime:
             self._stream = self._rt_device.create_stream(nonblocking=False)
             self._parts.append(("stream", self._stream.close))
             self._allocator = PinnableBlockAllocator(self._device)
-            self._place = _core.Place(_place_device(self._device), self._stream, self._allocator.pool)
-            self._parts.append(("operator handle", self._place.close))
+            self._place: _core.Place | None = None
+            self._no_operators: infinirt.NotSupportedError | None = None
+            try:
+                self._place = _core.Place(_place_device(self._device), self._stream, self._allocator.pool)
+                self._parts.append(("operator handle", self._place.close))
+            except infinirt.NotSupportedError as error:  # everything else works there
+                self._no_operators = error.with_traceback(None)
             self._parts.append(("device memory allocator", self._allocator.close))
             self._pinned_allocator: DevicePinnedHostAllocator | None = None
             if not self._device.type.startswith("cpu"):
@@ -98,14 +103,15 @@ class Runtime:
 
     @property
     def infiniop_handle(self) -> int:
-        """The operator library's handle (`infiniopHandle_t`), as an address."""
-        self._check()
-        return self._place.operator_handle
+        """The operator library's handle (`infiniopHandle_t`), as an address. NotSupportedError where it has no operators."""
+        return self.place.operator_handle
 
     @property
     def place(self) -> _core.Place:
-        """The C++ half: what tensors and operators of this runtime go through."""
+        """The C++ half: what tensors and operators go through. NotSupportedError on a device without operators."""
         self._check()
+        if self._place is None:
+            raise infinirt.NotSupportedError(*(self._no_operators.args if self._no_operators else (801, "")))
         return self._place
 
     @property
