@@ -186,7 +186,8 @@ INFINIRT_API infinirtError_t infinirtXCacheDestroy(infinirtXCache_t cache);
 
 /* A block of at least `size` bytes, 256-byte aligned, for work that `stream` is given from now on. The predefined streams are
  * those of the cache's device. Size 0 gives a null pointer. A stream that captures is refused (StreamCaptureUnsupported): the
- * graph would go on using memory that the cache hands to others; see reserves below. */
+ * graph would go on using memory that the cache hands to others; see reserves below. When memory is short the cache waits for
+ * what was freed, gives back what it does not use, and has the other caches of the same memory do so, before it gives up. */
 INFINIRT_API infinirtError_t infinirtXCacheAllocate(void** ptr, size_t size, infinirtXCache_t cache,
                                                     infinirtStream_t stream);
 
@@ -220,6 +221,55 @@ INFINIRT_API infinirtError_t infinirtXCacheSetMaxSize(infinirtXCache_t cache, si
 /* The piece of device memory that an address of the cache lies in, as the device gave it. InvalidValue for others' memory. */
 INFINIRT_API infinirtError_t infinirtXCacheGetSegment(void** base, size_t* size, infinirtXCache_t cache,
                                                       const void* ptr);
+
+typedef enum infinirtXCacheBlockState {
+  infinirtXCacheBlockFree = 0,   /* for its stream at once, for others when its last use is over */
+  infinirtXCacheBlockUsed = 1,   /* allocated */
+  infinirtXCacheBlockPending = 2 /* freed, but waiting for other streams */
+} infinirtXCacheBlockState;
+
+typedef struct infinirtXCacheBlock {
+  void* segment;      /* the piece of device memory that it lies in */
+  size_t segmentSize;
+  void* base;
+  size_t size;        /* rounding included */
+  size_t requested;   /* what was asked for; 0 unless it is used */
+  infinirtXCacheBlockState state;
+  int isReserved;     /* it belongs to a reserve */
+  unsigned long long stream; /* names the stream whose it is, by its handle where it has one; ~0: any stream's */
+} infinirtXCacheBlock;
+
+/* Every block of the cache at one moment, segment by segment, by address within one: for people and tools, it stops the cache
+ * meanwhile. `*count` is the room in `blocks` on entry and the number of blocks there were on return; those without room are left out.
+ * `blocks` may be null when `*count` is 0. */
+INFINIRT_API infinirtError_t infinirtXCacheGetBlocks(infinirtXCacheBlock* blocks, size_t* count,
+                                                     infinirtXCache_t cache);
+
+/* Recording what a cache is asked for, to look at or to replay. Recording costs memory of the host and a lock for each call; a cache
+ * that does not record pays nothing for it. */
+typedef enum infinirtXCacheEventKind {
+  infinirtXCacheEventAllocate = 0,
+  infinirtXCacheEventFree = 1,
+  infinirtXCacheEventUse = 2 /* infinirtXCacheRecordStream */
+} infinirtXCacheEventKind;
+
+typedef struct infinirtXCacheEvent {
+  infinirtXCacheEventKind kind;
+  void* ptr;
+  size_t size;               /* what was asked for; 0 unless it is an allocation */
+  unsigned long long stream; /* as in infinirtXCacheBlock */
+  unsigned long long time;   /* nanoseconds of the system's monotonic clock */
+} infinirtXCacheEvent;
+
+/* Calls that succeed are recorded from here on, `maxEvents` of them at most: later ones are counted as lost, so that what there is is whole
+ * from its beginning. InvalidValue when the cache records already. */
+INFINIRT_API infinirtError_t infinirtXCacheTraceBegin(infinirtXCache_t cache, size_t maxEvents);
+/* Takes the oldest events out of the record. `*count` is the room on entry and the number on return; `*lost` (may be null) how many
+ * found no room since the beginning. Also after the end, until the next beginning. */
+INFINIRT_API infinirtError_t infinirtXCacheTraceRead(infinirtXCacheEvent* events, size_t* count, size_t* lost,
+                                                     infinirtXCache_t cache);
+/* Ends recording; what was recorded stays to be read. Without a beginning nothing happens. */
+INFINIRT_API infinirtError_t infinirtXCacheTraceEnd(infinirtXCache_t cache);
 
 /* `used*` and `reserved*` high-water marks start again from what is there now. */
 INFINIRT_API infinirtError_t infinirtXCacheResetPeaks(infinirtXCache_t cache);

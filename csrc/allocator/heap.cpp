@@ -94,6 +94,18 @@ LargeBlock* Heap::take(StreamState* owner, size_t size, unsigned budget) noexcep
   return block;
 }
 
+LargeBlock* Heap::take_closest(StreamState* owner, size_t size, unsigned budget, bool exact) noexcept {
+  LargeBlock* block = index_of(owner).find(size, budget);
+  if (!block || block->size != size) {
+    LargeBlock* other = nobodys_.find(size, budget);
+    if (!block || (other && other->size < block->size)) block = other;
+  }
+  if (!block || (exact && block->size != size)) return nullptr;
+  extract(block);
+  shrink(block, size);
+  return block;
+}
+
 LargeBlock* Heap::take_preceding(const StreamState* taker, StreamKey stream, size_t size, bool follow_events,
                                  unsigned budget) noexcept {
   // A graph runs on any stream: that memory is free for the stream of its capture says nothing.
@@ -161,16 +173,21 @@ void Heap::promote_passed(bool all_streams, unsigned budget) noexcept {
   for (StreamState* state = states; state; state = state->heap_next) {
     if (state->pinned.load(std::memory_order_relaxed)) continue;
     if (!all_streams && !state->retired.load(std::memory_order_relaxed)) continue;
-    unsigned misses = 0;
-    for (LargeBlock *block = state->oldest, *next; block && misses < budget; block = next) {
-      next = block->younger;
-      if (!passed(state, block->point)) {
-        ++misses;
-        continue;
-      }
-      extract(block);
-      put(block, nullptr, kAlwaysPassed);
+    promote_passed(state, budget);
+  }
+}
+
+void Heap::promote_passed(StreamState* state, unsigned budget) noexcept {
+  if (state->pinned.load(std::memory_order_relaxed)) return;
+  unsigned misses = 0;
+  for (LargeBlock *block = state->oldest, *next; block && misses < budget; block = next) {
+    next = block->younger;
+    if (!passed(state, block->point)) {
+      ++misses;
+      continue;
     }
+    extract(block);
+    put(block, nullptr, kAlwaysPassed);
   }
 }
 

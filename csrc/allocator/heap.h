@@ -33,6 +33,8 @@ class Heap {
   // Blocks come out `moving`, with their owner and point as they were, of exactly `size` bytes unless there is no memory for
   // the descriptor of a remainder.
   LargeBlock* take(StreamState* owner, size_t size, unsigned budget) noexcept;
+  // From the owner's blocks or nobody's, whichever has the one that fits better; only one of that very size if `exact`.
+  LargeBlock* take_closest(StreamState* owner, size_t size, unsigned budget, bool exact) noexcept;
   // From other streams' blocks, those that `taker` may have without waiting.
   LargeBlock* take_preceding(const StreamState* taker, StreamKey stream, size_t size, bool follow_events,
                              unsigned budget) noexcept;
@@ -48,6 +50,7 @@ class Heap {
 
   // Makes nobody's what has been passed: of all streams, or of retired ones only.
   void promote_passed(bool all_streams, unsigned budget) noexcept;
+  void promote_passed(StreamState* state, unsigned budget) noexcept;
 
   // Two steps around mapping, so that the lock is not held meanwhile. `reserve` counts the bytes in, within the limit;
   // `add_segment` makes them one `moving` block, or gives null when host memory has run out.

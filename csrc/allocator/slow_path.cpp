@@ -7,6 +7,10 @@ namespace infinirt {
 
 using Impl = CachingAllocator::Impl;
 
+namespace {
+constexpr size_t kMuch = size_t{1} << 20;
+}
+
 // Where a block comes from, in this order: the stream's own lists; the heap (the stream's own memory, then nobody's); other
 // streams' memory that is known to be free for this one; a new segment. When none can be had: the same again, looking
 // everywhere; after giving idle segments back; and at last by making the stream wait for others.
@@ -158,15 +162,17 @@ void* Impl::serve_from_lists(const Request& request) noexcept {
 }
 
 LargeBlock* Impl::serve_from_heap(const Request& request, unsigned budget) noexcept {
+  // Blocks in the quick lists are not joined with their neighbours. Where much memory is at stake they are, before a larger
+  // block is cut; for less, only when nothing else is left.
+  const bool much = request.bytes >= kMuch;
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (attempt == 1) {
-      // Blocks in the quick lists are not joined with their neighbours; perhaps that makes the difference.
       Guard guard(request.state->shard->lock);
       flush(request.state);
     }
     Guard guard(heap.lock);
-    if (LargeBlock* block = heap.take(request.state, request.bytes, budget)) return block;
-    if (LargeBlock* block = heap.take(nullptr, request.bytes, budget)) return block;
+    if (much && attempt == 1 && opportunistic) heap.promote_passed(request.state, 1);
+    if (LargeBlock* block = heap.take_closest(request.state, request.bytes, budget, much && attempt == 0)) return block;
   }
   return nullptr;
 }

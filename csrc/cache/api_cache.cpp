@@ -1,5 +1,5 @@
 // The functions of infinirt_ext.h that begin with infinirtXCache.
-#include <cstdio>
+#include <new>
 
 #include "cache/cache.h"
 #include "cache/device_calls.h"
@@ -68,34 +68,27 @@ infinirtError_t check_not_capturing(const Cache& cache, infinirtStream_t stream)
               static_cast<void*>(stream));
 }
 
-// Memory that was freed, but that work still uses, can be had by waiting; and what is had in the wrong pieces goes back to the
-// device and comes again in the right ones.
+// A warm allocation succeeds at once; what is done when it does not, and what is said, stands in shortage.cpp.
 template <class Attempt>
-Status attempt_and_wait(Cache& cache, Attempt attempt) {
-  Status status = attempt();
-  if (status != kStatusOutOfMemory) [[likely]]
-    return status;
-  const AllocatorStats stats = cache.allocator.stats();
-  if (stats.reserved_current == stats.used_current) return status;
-  wait_for_marks(cache);
-  cache.allocator.trim_to(0);
-  status = attempt();
-  if (ThreadExtra* extra = thread_state().extra) extra->has_pending = false;  // of attempts that failed
-  return status;
+Status attempt_and_wait(Cache& cache, size_t size, Attempt attempt) {
+  const Status status = attempt();
+  return status != kStatusOutOfMemory ? status : attempt_in_shortage(cache, size, attempt);
 }
 
-infinirtError_t allocation_failed(Cache& cache, Status status, size_t size) {
-  if (status != kStatusOutOfMemory) return static_cast<infinirtError_t>(status);
-  const AllocatorStats stats = cache.allocator.stats();
-  const size_t limit = cache.allocator.limit();
-  char limit_text[64] = "";
-  if (limit) std::snprintf(limit_text, sizeof limit_text, " of at most %zu", limit);
-  return fail(
-      infinirtErrorMemoryAllocation,
-      "%zu bytes were asked for; the cache of %s:%d holds %zu%s, of which %zu are in use and the largest unused "
-      "block has %zu, and no more could be had",
-      size, cache.backend.name.c_str(), cache.device, stats.reserved_current, limit_text, stats.used_current,
-      stats.largest_free_block);
+infinirtError_t finish_allocation(Cache& cache, Status status, void* ptr, size_t size, infinirtStream_t stream) {
+  if (status == kStatusOk) [[likely]] {
+    if (cache.trace.is_on() && ptr) [[unlikely]]
+      cache.trace.note(infinirtXCacheEventAllocate, ptr, size, key_of(stream));
+    return infinirtSuccess;
+  }
+  return status == kStatusOutOfMemory ? explain_shortage(cache, size) : static_cast<infinirtError_t>(status);
+}
+
+// Before it happens: another thread may be given the same block before we could say so. A free that will be refused is none.
+void note_free(Cache& cache, void* ptr, infinirtStream_t stream) {
+  BlockInfo block;
+  if (cache.allocator.block_info(ptr, &block) && block.base == ptr && block.state == BlockState::live)
+    cache.trace.note(infinirtXCacheEventFree, ptr, 0, key_of(stream));
 }
 
 infinirtError_t create_cache(infinirtXCache_t* out, const infinirtXCacheProps* props) {
@@ -129,8 +122,9 @@ infinirtError_t allocate(void** ptr, size_t size, infinirtXCache_t handle, infin
   if (!cache) return pending_code();
   if (auto error = check_stream(*cache, stream)) return error;
   if (auto error = check_not_capturing(*cache, stream)) return error;
-  const Status status = attempt_and_wait(*cache, [&] { return cache->allocator.allocate(size, key_of(stream), ptr); });
-  return status == kStatusOk ? infinirtSuccess : allocation_failed(*cache, status, size);
+  const Status status =
+      attempt_and_wait(*cache, size, [&] { return cache->allocator.allocate(size, key_of(stream), ptr); });
+  return finish_allocation(*cache, status, *ptr, size, stream);
 }
 
 infinirtError_t free(void* ptr, infinirtXCache_t handle, infinirtStream_t stream) {
@@ -139,6 +133,8 @@ infinirtError_t free(void* ptr, infinirtXCache_t handle, infinirtStream_t stream
   if (!cache) return infinirtErrorInvalidResourceHandle;
   if (!ptr || cache->lost.load(std::memory_order_acquire)) return infinirtSuccess;
   if (auto error = check_stream(*cache, stream)) return error;
+  if (cache->trace.is_on()) [[unlikely]]
+    note_free(*cache, ptr, stream);
   return free_block(*cache, ptr, stream);
 }
 
@@ -146,7 +142,10 @@ infinirtError_t record(void* ptr, infinirtXCache_t handle, infinirtStream_t stre
   Cache* cache = usable(handle);
   if (!cache) return pending_code();
   if (auto error = check_stream(*cache, stream)) return error;
-  return record_stream(*cache, ptr, stream);
+  const infinirtError_t error = record_stream(*cache, ptr, stream);
+  if (error == infinirtSuccess && cache->trace.is_on()) [[unlikely]]
+    cache->trace.note(infinirtXCacheEventUse, ptr, 0, key_of(stream));
+  return error;
 }
 
 infinirtError_t trim(infinirtXCache_t handle, size_t keep) {
@@ -206,6 +205,69 @@ infinirtError_t get_segment(void** base, size_t* size, infinirtXCache_t handle, 
               cache->backend.name.c_str(), cache->device);
 }
 
+infinirtXCacheBlockState public_state(BlockState state) {
+  switch (state) {
+    case BlockState::live:
+      return infinirtXCacheBlockUsed;
+    case BlockState::pending:
+      return infinirtXCacheBlockPending;
+    case BlockState::free:
+      break;
+  }
+  return infinirtXCacheBlockFree;
+}
+
+infinirtError_t get_blocks(infinirtXCacheBlock* blocks, size_t* count, infinirtXCache_t handle) try {
+  if (!count) return fail(infinirtErrorInvalidValue, "count is null");
+  if (!blocks && *count != 0) return fail(infinirtErrorInvalidValue, "blocks is null, and *count %zu", *count);
+  const Cache* cache = usable(handle);
+  if (!cache) return pending_code();
+  const size_t room = *count;
+  *count = 0;
+  // Runs under the allocator's locks: only writes to the caller's memory.
+  cache->allocator.for_each_block([&](const SegmentInfo& segment, const BlockInfo& block) {
+    const size_t index = (*count)++;
+    if (index >= room) return;
+    infinirtXCacheBlock& out = blocks[index];
+    out = {};
+    out.segment = segment.base;
+    out.segmentSize = segment.bytes;
+    out.base = block.base;
+    out.size = block.size;
+    out.requested = block.requested;
+    out.state = public_state(block.state);
+    out.isReserved = block.pinned ? 1 : 0;
+    out.stream = block.stream.id;
+  });
+  return infinirtSuccess;
+} catch (const std::bad_alloc&) {
+  return fail(infinirtErrorMemoryAllocation, "no host memory to look through the cache");
+}
+
+infinirtError_t begin_trace(infinirtXCache_t handle, size_t most) {
+  Cache* cache = usable(handle);
+  if (!cache) return pending_code();
+  return cache->trace.begin(most) ? infinirtSuccess
+                                  : fail(infinirtErrorInvalidValue, "the cache records already; end that first");
+}
+
+infinirtError_t read_trace(infinirtXCacheEvent* events, size_t* count, size_t* lost, infinirtXCache_t handle) {
+  if (!count || (!events && *count != 0)) return fail(infinirtErrorInvalidValue, "events and count must not be null");
+  if (auto error = barred()) return error;
+  Cache* cache = resolve(handle);
+  if (!cache) return infinirtErrorInvalidResourceHandle;
+  cache->trace.read(events, count, lost);
+  return infinirtSuccess;
+}
+
+infinirtError_t end_trace(infinirtXCache_t handle) {
+  if (auto error = barred()) return error;
+  Cache* cache = resolve(handle);
+  if (!cache) return infinirtErrorInvalidResourceHandle;
+  cache->trace.end();
+  return infinirtSuccess;
+}
+
 infinirtError_t reset_peaks(infinirtXCache_t handle) {
   Cache* cache = usable(handle);
   if (!cache) return pending_code();
@@ -235,10 +297,10 @@ infinirtError_t allocate_from_reserve(void** ptr, size_t size, infinirtXCache_t 
   if (!cache) return pending_code();
   if (auto error = check_stream(*cache, stream)) return error;
   if (reserve == 0) return no_such_reserve(reserve);
-  const Status status =
-      attempt_and_wait(*cache, [&] { return cache->allocator.allocate(size, key_of(stream), PinToken{reserve}, ptr); });
+  const Status status = attempt_and_wait(
+      *cache, size, [&] { return cache->allocator.allocate(size, key_of(stream), PinToken{reserve}, ptr); });
   if (status == kStatusInvalidValue) return no_such_reserve(reserve);
-  return status == kStatusOk ? infinirtSuccess : allocation_failed(*cache, status, size);
+  return finish_allocation(*cache, status, *ptr, size, stream);
 }
 
 infinirtError_t destroy_reserve(infinirtXCache_t handle, infinirtXCacheReserve_t reserve, infinirtStream_t stream) {
@@ -300,6 +362,23 @@ infinirtError_t infinirtXCacheGetSegment(void** base, size_t* size, infinirtXCac
 
 infinirtError_t infinirtXCacheResetPeaks(infinirtXCache_t cache) {
   return finish_error(__func__, cache::reset_peaks(cache));
+}
+
+infinirtError_t infinirtXCacheGetBlocks(infinirtXCacheBlock* blocks, size_t* count, infinirtXCache_t cache) {
+  return finish_error(__func__, cache::get_blocks(blocks, count, cache));
+}
+
+infinirtError_t infinirtXCacheTraceBegin(infinirtXCache_t cache, size_t maxEvents) {
+  return finish_error(__func__, cache::begin_trace(cache, maxEvents));
+}
+
+infinirtError_t infinirtXCacheTraceRead(infinirtXCacheEvent* events, size_t* count, size_t* lost,
+                                        infinirtXCache_t cache) {
+  return finish_error(__func__, cache::read_trace(events, count, lost, cache));
+}
+
+infinirtError_t infinirtXCacheTraceEnd(infinirtXCache_t cache) {
+  return finish_error(__func__, cache::end_trace(cache));
 }
 
 infinirtError_t infinirtXCacheReserveCreate(infinirtXCacheReserve_t* reserve, infinirtXCache_t cache) {

@@ -109,12 +109,14 @@ void before_fork() {
     cache->allocator.prepare_fork();
     cache->order.lock_for_fork();
     cache->segments.lock_for_fork();
+    cache->trace.lock_for_fork();
   }
 }
 
 void after_fork() {
   auto& all = all_caches();
   for (Cache* cache : all.caches) {
+    cache->trace.unlock_after_fork();
     cache->segments.unlock_after_fork();
     cache->order.unlock_after_fork();
     cache->allocator.after_fork_parent();
@@ -203,6 +205,43 @@ void wait_for_marks(Cache& cache) {
 
 namespace {
 
+bool competes(const Cache& other, const Cache& cache) {
+  return &other != &cache && &other.backend == &cache.backend && other.device == cache.device &&
+         other.memory == cache.memory && !other.lost.load();
+}
+
+}  // namespace
+
+OthersMemory held_by_others(const Cache& cache) {
+  OthersMemory held;
+  for_each_cache([&](const Cache& other) {
+    if (!competes(other, cache)) return;
+    const AllocatorStats stats = other.allocator.stats();
+    held.caches += stats.reserved_current != 0;
+    held.reserved += stats.reserved_current;
+    held.used += stats.used_current;
+  });
+  return held;
+}
+
+// Giving back may wait for the device, so not under the list's lock; caches are never freed, and one that was destroyed meanwhile
+// has nothing to give.
+bool trim_others(const Cache& cache) try {
+  std::vector<Cache*> others;
+  for_each_cache([&](Cache& other) {
+    if (competes(other, cache) && other.allocator.stats().reserved_current != 0) others.push_back(&other);
+  });
+  for (Cache* other : others) {
+    wait_for_marks(*other);
+    other->allocator.trim_to(0);
+  }
+  return !others.empty();
+} catch (const std::bad_alloc&) {
+  return false;
+}
+
+namespace {
+
 // Until the device has nothing left to do, which a capture does not survive: it has a message then.
 infinirtError_t wait_for_device(Cache& cache) {
   const RareWaitScope waiting;
@@ -250,6 +289,7 @@ infinirtError_t destroy(Cache& cache, infinirtXCache_t handle) {
   if (lost) return infinirtSuccess;  // its memory went with the device; what it knew about it cannot be used again
   cache.allocator.release_pins();
   cache.allocator.trim_to(0);
+  cache.trace.forget();
   std::lock_guard guard(all.mutex);
   all.retired.push_back(&cache);
   return infinirtSuccess;

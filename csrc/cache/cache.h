@@ -5,6 +5,8 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
+#include <functional>
 #include <map>
 #include <unordered_map>
 #include <vector>
@@ -42,6 +44,26 @@ class DeviceSegments final : public SegmentSource {
   std::vector<void*> unwanted_;  // taken, and not aligned well enough: given back when giving back is due anyway
 };
 
+// What a cache was asked for while somebody recorded it.
+class Trace {
+ public:
+  bool is_on() const { return on_.load(std::memory_order_relaxed); }
+  bool begin(size_t most);
+  void end() { on_.store(false); }
+  void note(infinirtXCacheEventKind kind, void* ptr, size_t size, StreamKey stream) noexcept;
+  void read(infinirtXCacheEvent* events, size_t* count, size_t* lost);
+  void forget();
+
+  void lock_for_fork() { mutex_.lock(); }
+  void unlock_after_fork() { mutex_.unlock(); }
+
+ private:
+  std::atomic<bool> on_{false};
+  Mutex mutex_;
+  std::deque<infinirtXCacheEvent> events_;
+  size_t noted_ = 0, most_ = 0, lost_ = 0;
+};
+
 struct Cache {
   Cache(const Backend& backend, int device, infinirtXCacheMemory memory);
 
@@ -55,6 +77,7 @@ struct Cache {
   CachingAllocator allocator;
   AllocatorStats before;  // what its allocator had counted when this cache was made of it
   std::atomic<bool> lost{false};  // the device was reset
+  Trace trace;
 
   // Streams that blocks are used on besides their own, until they are freed. No list is empty.
   Mutex recorded_mutex;
@@ -69,6 +92,22 @@ infinirtError_t destroy(Cache& cache, infinirtXCache_t handle);
 
 // Until what was freed so far is not used any more, as far as that is known. Holding no lock.
 void wait_for_marks(Cache& cache);
+
+// What the other caches of the same kind of memory of the same device hold, and how many of them hold something.
+struct OthersMemory {
+  size_t caches = 0;
+  size_t reserved = 0;
+  size_t used = 0;
+};
+OthersMemory held_by_others(const Cache& cache);
+
+// After an allocation failed for want of memory: tries again with what can be had by waiting, then with what other caches can
+// spare. Holding no lock.
+Status attempt_in_shortage(Cache& cache, size_t size, const std::function<Status()>& attempt);
+// Out of memory, with a message that says who holds it and what to do.
+infinirtError_t explain_shortage(Cache& cache, size_t size);
+// Has the other caches of the same memory give back what they do not use; whether there were any.
+bool trim_others(const Cache& cache);
 
 // The cache behind a handle; null with a message.
 Cache* resolve(infinirtXCache_t handle);

@@ -1,16 +1,18 @@
-"""Tensors, operators, recorded graphs, and the runtime that carries them, after InfiniCore's Python package.
+"""InfiniCore's interface: devices and runtimes, memory, events, tensors, operators and recorded graphs.
 
 >>> import infinicore
 >>> x = infinicore.from_list([1.0, -2.0], dtype=infinicore.float32)
 >>> infinicore.nn.functional.relu(x).tolist()
 [1.0, 0.0]
+>>> infinicore.get_runtime().allocate_memory(1 << 20).size()
+1048576
 """
 
 from __future__ import annotations
 
 import infinirt as _infinirt  # noqa: F401  # the objects that _core is built on
 
-from . import creation, functions, nn, operators
+from . import context, creation, functions, memory, nn, operators
 from ._tensor_str import get_printoptions, printoptions, set_printoptions
 from .creation import *  # noqa: F403
 from .dtype import (
@@ -50,50 +52,113 @@ from .dtype import (
 )
 from .functions import *  # noqa: F403
 from .operators import *  # noqa: F403
-from .recording import Graph, record
+from .recording import record
 from .tensor import Tensor
+from .allocators import (
+    DevicePinnedHostAllocator,
+    MemoryAllocator,
+    PinnableBlockAllocator,
+    StreamOrderedAllocator,
+)
+from .context import (
+    Context,
+    add_graph_operator,
+    allocate_host_memory,
+    allocate_memory,
+    allocate_pinned_host_memory,
+    cancel_graph_recording,
+    get_context,
+    get_device,
+    get_device_count,
+    get_infiniop_handle,
+    get_runtime,
+    get_stream,
+    is_graph_recording,
+    set_device,
+    start_graph_recording,
+    stop_graph_recording,
+    sync_device,
+    sync_stream,
+    trim_memory,
+)
+from .device import device
+from .device_event import DeviceEvent
+from .graph import Graph, GraphOperator
+from .memory import Memory
+from .runtime import CloseError, Runtime
 
 __all__ = [
+    "CloseError",
+    "Context",
+    "DeviceEvent",
+    "DevicePinnedHostAllocator",
     "Graph",
+    "GraphOperator",
+    "Memory",
+    "MemoryAllocator",
+    "PinnableBlockAllocator",
+    "Runtime",
+    "StreamOrderedAllocator",
     "Tensor",
+    "add_graph_operator",
+    "allocate_host_memory",
+    "allocate_memory",
+    "allocate_pinned_host_memory",
     "bfloat16",
     "bool",
     "byte",
+    "cancel_graph_recording",
     "cdouble",
     "cfloat",
     "chalf",
+    "complex128",
     "complex16",
     "complex32",
     "complex64",
-    "complex128",
+    "context",
+    "device",
     "double",
     "dtype",
     "float",
-    "float8",
     "float16",
     "float32",
     "float64",
+    "float8",
     "from_numpy_dtype",
     "from_torch_dtype",
+    "get_context",
+    "get_device",
+    "get_device_count",
+    "get_infiniop_handle",
     "get_printoptions",
+    "get_runtime",
+    "get_stream",
     "half",
     "int",
-    "int8",
     "int16",
     "int32",
     "int64",
+    "int8",
+    "is_graph_recording",
     "long",
+    "memory",
     "nn",
     "printoptions",
     "record",
+    "set_device",
     "set_printoptions",
     "short",
+    "start_graph_recording",
+    "stop_graph_recording",
+    "sync_device",
+    "sync_stream",
     "to_numpy_dtype",
     "to_torch_dtype",
-    "uint8",
+    "trim_memory",
     "uint16",
     "uint32",
     "uint64",
+    "uint8",
 ]
 __all__ += creation.__all__
 __all__ += functions.__all__

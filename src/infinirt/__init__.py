@@ -27,7 +27,7 @@ from .adaptors import (
     TrackingResource,
 )
 from .buffer import Buffer
-from .caching import CacheStatistics, CachingPool, PinnedPool
+from .caching import CacheBlock, CacheReserve, CacheStatistics, CacheTrace, CachingPool, PinnedPool
 from .device import Device, DeviceProperties, DeviceTypeInfo, device_types, devices
 from .errors import (
     CaptureError,
@@ -73,7 +73,10 @@ __all__ = [
     "PER_THREAD_DEFAULT_STREAM",
     "Backend",
     "Buffer",
+    "CacheBlock",
+    "CacheReserve",
     "CacheStatistics",
+    "CacheTrace",
     "CachingPool",
     "CachingResource",
     "Capture",

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -370,6 +371,100 @@ TEST(threads_with_streams_of_their_own) {
   for (auto& thread : threads) thread.join();
   CHECK_EQ(stats_of(cache).liveBlocks, 0u);
   OK(infinirtXCacheDestroy(cache));
+}
+
+TEST(blocks_can_be_listed) {
+  infinirtXCache_t cache = make_cache();
+  void* large = take(cache, 3 * kMiB, nullptr);
+  void* small = take(cache, 1000, nullptr);
+  infinirtXCacheReserve_t reserve = 0;
+  OK(infinirtXCacheReserveCreate(&reserve, cache));
+  void* reserved = nullptr;
+  OK(infinirtXCacheReserveAllocate(&reserved, kMiB, cache, reserve, nullptr));
+  size_t count = 0;
+  OK(infinirtXCacheGetBlocks(nullptr, &count, cache));
+  CHECK(count >= 3);
+  std::vector<infinirtXCacheBlock> blocks(count);
+  OK(infinirtXCacheGetBlocks(blocks.data(), &count, cache));
+  CHECK_EQ(count, blocks.size());
+  size_t used = 0;
+  for (const auto& block : blocks) {
+    CHECK(block.base >= block.segment);
+    CHECK(static_cast<char*>(block.base) + block.size <= static_cast<char*>(block.segment) + block.segmentSize);
+    if (block.state != infinirtXCacheBlockUsed) continue;
+    ++used;
+    const size_t expected = block.base == large ? 3 * kMiB : block.base == small ? 1000 : kMiB;
+    CHECK_EQ(block.requested, expected);
+    CHECK_EQ(block.isReserved != 0, block.base == reserved);
+  }
+  CHECK_EQ(used, 3u);
+  size_t one = 1;
+  infinirtXCacheBlock first{};
+  OK(infinirtXCacheGetBlocks(&first, &one, cache));
+  CHECK_EQ(one, count);
+  CHECK(first.base == blocks[0].base);
+  FAILS(infinirtXCacheGetBlocks(nullptr, &one, cache), infinirtErrorInvalidValue);
+  FAILS(infinirtXCacheGetBlocks(&first, nullptr, cache), infinirtErrorInvalidValue);
+  for (void* block : {large, small, reserved}) OK(infinirtXCacheFree(block, cache, nullptr));
+  OK(infinirtXCacheReserveDestroy(cache, reserve, nullptr));
+  OK(infinirtXCacheDestroy(cache));
+}
+
+TEST(calls_are_recorded) {
+  infinirtXCache_t cache = make_cache();
+  infinirtStream_t stream = make_stream();
+  void* before = take(cache, 100, stream);
+  OK(infinirtXCacheTraceBegin(cache, 4));
+  FAILS(infinirtXCacheTraceBegin(cache, 4), infinirtErrorInvalidValue);
+  void* block = take(cache, kMiB, stream);
+  OK(infinirtXCacheRecordStream(block, cache, infinirtStreamLegacy));
+  OK(infinirtXCacheFree(block, cache, stream));
+  FAILS(infinirtXCacheFree(block, cache, stream), infinirtErrorInvalidValue);  // and is no event
+  OK(infinirtXCacheFree(before, cache, stream));
+  OK(infinirtXCacheFree(take(cache, 100, stream), cache, stream));  // no room for these two
+  infinirtXCacheEvent events[8];
+  size_t count = 3, lost = 99;
+  OK(infinirtXCacheTraceRead(events, &count, &lost, cache));
+  CHECK_EQ(count, 3u);
+  CHECK_EQ(lost, 2u);
+  const infinirtXCacheEventKind kinds[] = {infinirtXCacheEventAllocate, infinirtXCacheEventUse,
+                                           infinirtXCacheEventFree};
+  for (int i = 0; i < 3; ++i) {
+    CHECK_EQ(events[i].kind, kinds[i]);
+    CHECK(events[i].ptr == block);
+    CHECK(i == 0 || events[i].time >= events[i - 1].time);
+  }
+  CHECK_EQ(events[0].size, kMiB);
+  CHECK(events[0].stream == events[2].stream && events[0].stream != events[1].stream);
+  OK(infinirtXCacheTraceEnd(cache));
+  OK(infinirtXCacheTraceEnd(cache));
+  count = 8;
+  OK(infinirtXCacheTraceRead(events, &count, nullptr, cache));
+  CHECK_EQ(count, 1u);
+  CHECK(events[0].ptr == before);
+  FAILS(infinirtXCacheTraceRead(nullptr, &count, nullptr, cache), infinirtErrorInvalidValue);
+  OK(infinirtXCacheDestroy(cache));
+  FAILS(infinirtXCacheTraceEnd(cache), infinirtErrorInvalidResourceHandle);
+  OK(infinirtStreamDestroy(stream));
+}
+
+TEST(a_cache_in_want_gets_what_others_do_not_use) {
+  skip_on_native("the memory of the device is not ours to limit");
+  OK(infinirtXSetMemoryLimit(0, 100 * kMiB));
+  infinirtXCache_t first = make_cache(), second = make_cache();
+  OK(infinirtXCacheFree(take(first, 64 * kMiB, nullptr), first, nullptr));
+  CHECK(stats_of(first).reservedCurrent >= 64 * kMiB);
+  void* block = take(second, 80 * kMiB, nullptr);
+  CHECK_EQ(stats_of(first).reservedCurrent, 0u);
+  void* none = nullptr;
+  CHECK_EQ(infinirtXCacheAllocate(&none, 64 * kMiB, first, nullptr), infinirtErrorMemoryAllocation);
+  CHECK(std::string(infinirtXGetLastErrorMessage()).find("1 other cache of the process holds") != std::string::npos);
+  CHECK_EQ(infinirtGetLastError(), infinirtErrorMemoryAllocation);
+  CHECK_EQ(stats_of(second).liveBlocks, 1u);
+  OK(infinirtXCacheFree(block, second, nullptr));
+  OK(infinirtXCacheDestroy(second));
+  OK(infinirtXCacheDestroy(first));
+  OK(infinirtXSetMemoryLimit(0, 0));
 }
 
 TEST(a_reset_ends_the_caches_of_the_device) {

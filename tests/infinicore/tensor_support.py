@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 import infinicore
 import infinirt
 from infinicore import _core
-from infinicore._places import _Where
 
 SHAPES = st.lists(st.integers(0, 4), max_size=4)
 TYPES = st.sampled_from(["bool", "int8", "int32", "int64", "uint8", "float16", "float32", "float64"])
@@ -25,7 +24,7 @@ def numbers(shape: Any, dtype: Any = "float32") -> np.ndarray[Any, Any]:
 def new_place(ordinal: int = 0) -> _core.Place:
     """A place of its own, on the CPU device."""
     device = infinirt.Device(f"cpu:{ordinal}")
-    return _core.Place(_Where("cpu", ordinal), device.create_stream(), infinirt.CachingPool(device))
+    return _core.Place(infinicore.device("cpu", ordinal), device.create_stream(), infinirt.CachingPool(device))
 
 
 def keep_busy(place: _core.Place) -> None:

@@ -57,17 +57,33 @@ struct Captured {
   std::string message;  // the first failure's; ending the capture fails after it, and says less
 };
 
+// Work that was captured before, as a node of what the stream captures now.
+infinirtError_t embed(infinirtGraph_t child, infinirtStream_t stream) {
+  infinirtStreamCaptureStatus status = infinirtStreamCaptureStatusNone;
+  infinirtGraph_t graph = nullptr;
+  const infinirtGraphNode_t* before = nullptr;
+  size_t count = 0;
+  if (auto error = runtime.StreamGetCaptureInfo_v2(stream, &status, nullptr, &graph, &before, &count)) return error;
+  infinirtGraphNode_t node = nullptr;
+  if (auto error = runtime.GraphAddChildGraphNode(&node, graph, before, count, child)) return error;
+  return runtime.StreamUpdateCaptureDependencies(stream, &node, 1, infinirtStreamSetCaptureDependencies);
+}
+
 // Captures on a stream of its own: work that other threads give the place's stream meanwhile is none of ours.
 Captured capture(const std::vector<Step>& steps, size_t first, size_t last, infinirtStream_t stream) {
   Captured result;
   result.failed = last;
   result.error = runtime.StreamBeginCapture(stream, infinirtStreamCaptureModeThreadLocal);
   if (result.error) return result;
-  for (size_t i = first; i < last && !result.status; ++i) {
-    result.status = steps[i].launch(stream);
-    if (!result.status) continue;
+  for (size_t i = first; i < last && !result.error; ++i) {
+    if (steps[i].graph) {
+      result.error = embed(steps[i].graph, stream);
+    } else if ((result.status = steps[i].launch(stream))) {
+      result.error = runtime.PeekAtLastError();
+      if (!result.error) result.error = infinirtErrorUnknown;
+    }
+    if (!result.error) continue;
     result.failed = i;
-    result.error = runtime.PeekAtLastError();
     result.message = steps[i].text + ": " + infinirtXGetLastErrorMessage();
   }
   infinirtGraph_t graph = nullptr;
@@ -86,7 +102,12 @@ bool build(Graph* graph, PyObject* stream_object) {
   if (!objects->stream_handle(stream_object, &stream)) return false;
   for (size_t first = 0; first < steps.size();) {
     if (!steps[first].can_be_captured) {
-      graph->segments.push_back({first, first + 1, nullptr});
+      infinirtGraphExec_t alone = nullptr;  // what cannot be part of another graph is one
+      if (steps[first].graph) {
+        const auto error = runtime.GraphInstantiateWithFlags(&alone, steps[first].graph, 0);
+        if (error != infinirtSuccess) return objects->raise_error(error) != nullptr;
+      }
+      graph->segments.push_back({first, first + 1, alone});
       ++first;
       continue;
     }
@@ -102,7 +123,7 @@ bool build(Graph* graph, PyObject* stream_object) {
     if (error != infinirtSuccess) return objects->raise_error(error) != nullptr;
     if (captured.error != infinirtSuccess) {
       if (!means_not_capturable(captured.error)) {
-        if (!captured.status) return objects->raise_error(captured.error) != nullptr;
+        if (captured.failed == last) return objects->raise_error(captured.error) != nullptr;
         runtime.GetLastError();
         return objects->raise_message(captured.error, captured.message.c_str()) != nullptr;
       }
@@ -196,7 +217,10 @@ PyObject* get_segments(PyObject* self, void*) {
 int graph_traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   if (Graph* graph = graph_of(self)) {
-    for (const Step& step : graph->recorded.steps) Py_VISIT(step.function.get());
+    for (const Step& step : graph->recorded.steps) {
+      Py_VISIT(step.function.get());
+      Py_VISIT(step.captured.get());
+    }
   }
   return 0;
 }

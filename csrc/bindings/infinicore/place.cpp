@@ -167,6 +167,19 @@ PyObject* get_descriptors(PyObject* self, void*) {
 PyObject* place_start(PyObject* self, PyObject*) { return start_recording(as_place(self)); }
 PyObject* place_stop(PyObject* self, PyObject*) { return stop_recording(as_place(self)); }
 PyObject* place_cancel(PyObject* self, PyObject*) { return cancel_recording(as_place(self)); }
+PyObject* get_recorded_steps(PyObject* self, void*) {
+  const Recording* recording = recording_of(as_place(self));
+  return PyLong_FromSize_t(recording ? recording->count() : 0);
+}
+
+PyObject* place_drop_steps(PyObject* self, PyObject* number) {
+  const size_t count = PyLong_AsSize_t(number);
+  if (count == static_cast<size_t>(-1) && PyErr_Occurred()) return nullptr;
+  if (Recording* recording = recording_of(as_place(self))) recording->drop(count);
+  Py_RETURN_NONE;
+}
+
+PyObject* place_record_graph(PyObject* self, PyObject* args) { return record_graph(as_place(self), args); }
 PyObject* place_record_call(PyObject* self, PyObject* function) { return record_call(as_place(self), function); }
 
 PyObject* place_repr(PyObject* self) {
@@ -185,6 +198,10 @@ PyMethodDef methods[] = {
     {"cancel_recording", place_cancel, METH_NOARGS,
      "cancel_recording($self, /)\n--\n\nDrops what this thread records here, and its memory; does nothing when it "
      "does not record."},
+    {"drop_steps", place_drop_steps, METH_O,
+     "drop_steps($self, count, /)\n--\n\nForgets what this thread has recorded here after the first `count` calls."},
+    {"record_graph", place_record_graph, METH_VARARGS,
+     "record_graph($self, graph, text, /)\n--\n\nRecords work that was captured on a stream of the place's device."},
     {"record_call", place_record_call, METH_O,
      "record_call($self, function, /)\n--\n\nRecords a Python function, which is called with the place's stream "
      "between the device graphs before and\nafter it."},
@@ -198,6 +215,7 @@ PyGetSetDef properties[] = {
     {"stream", get_stream, nullptr, "The infinirt.Stream that work goes to.", nullptr},
     {"pool", get_pool, nullptr, "The infinirt.CachingPool that memory comes from.", nullptr},
     {"operator_handle", get_handle, nullptr, "The infiniopHandle_t as an integer.", nullptr},
+    {"recorded_steps", get_recorded_steps, nullptr, "How many calls this thread has recorded here.", nullptr},
     {"is_recording", get_recording, nullptr, "Whether this thread records a graph here.", nullptr},
     {"descriptor_cache", get_descriptors, nullptr, "Hits, misses, size and capacity of the cache of descriptors.",
      nullptr},

@@ -121,6 +121,18 @@ bool Recording::add(PyObject* function) try {
   return false;
 }
 
+bool Recording::add(PyObject* captured, infinirtGraph_t graph, const char* text) try {
+  Step step;
+  step.captured = Ref(Py_NewRef(captured));
+  step.graph = graph;
+  step.text = text;
+  recorded_.steps.push_back(std::move(step));
+  return true;
+} catch (const std::bad_alloc&) {
+  PyErr_NoMemory();
+  return false;
+}
+
 PyObject* Recording::allocate(size_t size) {
   Ref buffer(objects->reserve_allocate(place_->pool, recorded_.reserve, size, place_->stream));
   if (!buffer) return nullptr;
@@ -190,6 +202,21 @@ PyObject* record_call(PlaceObject* place, PyObject* function) {
     return PyErr_Format(PyExc_TypeError, "a function of one argument, the stream, was expected, not %R", function);
   }
   if (!recording->add(function)) return nullptr;
+  Py_RETURN_NONE;
+}
+
+PyObject* record_graph(PlaceObject* place, PyObject* args) {
+  Recording* recording = recording_of(place);
+  if (recording == nullptr) return no_recording();
+  PyObject* captured = nullptr;
+  const char* text = nullptr;
+  if (!PyArg_ParseTuple(args, "Os", &captured, &text)) return nullptr;
+  Ref handle(PyObject_GetAttrString(captured, "handle"));
+  Ref number(handle ? PyNumber_Long(handle.get()) : nullptr);
+  if (!number) return nullptr;
+  void* graph = PyLong_AsVoidPtr(number.get());
+  if (graph == nullptr && PyErr_Occurred()) return nullptr;
+  if (!recording->add(captured, static_cast<infinirtGraph_t>(graph), text)) return nullptr;
   Py_RETURN_NONE;
 }
 

@@ -12,11 +12,13 @@
 
 namespace infinicore {
 
-/// One operator call, or one call of a Python function.
+/// One operator call, one call of a Python function, or work that was captured.
 struct Step {
   Launch launch = {};
   std::shared_ptr<Descriptor> descriptor;
   Ref function;  // set: a Python function, and nothing of the above
+  Ref captured;  // set: the infinirt.Graph of `graph`, and nothing of the above
+  infinirtGraph_t graph = nullptr;
   std::string text;
   size_t bytes = 0;  // of the tensors that it touches
   bool can_be_captured = true;
@@ -50,7 +52,14 @@ class Recording {
   bool add(const Launch& launch, const std::shared_ptr<Descriptor>& descriptor, TensorObject* const* tensors,
            int count);
   bool add(PyObject* function);
+  bool add(PyObject* captured, infinirtGraph_t graph, const char* text);
   PyObject* allocate(size_t size);
+
+  size_t count() const { return recorded_.steps.size(); }
+  /// Forgets all steps but the first `count`. What they used stays kept.
+  void drop(size_t count) {
+    if (count < recorded_.steps.size()) recorded_.steps.resize(count);
+  }
 
   Recorded take() { return std::move(recorded_); }
 
@@ -79,6 +88,8 @@ PyObject* start_recording(PlaceObject* place);
 PyObject* stop_recording(PlaceObject* place);
 PyObject* cancel_recording(PlaceObject* place);
 PyObject* record_call(PlaceObject* place, PyObject* function);
+/// (infinirt.Graph, text)
+PyObject* record_graph(PlaceObject* place, PyObject* args);
 
 extern PyTypeObject* recording_class;
 PyTypeObject* make_recording_type();

@@ -12,6 +12,9 @@ PyTypeObject* cache_class = nullptr;
 
 namespace {
 
+// Told of what observed caches allocate. Registered once, by the Python side, and never let go of.
+PyObject* allocation_observer = nullptr;
+
 CacheObject* as_cache(PyObject* object) { return reinterpret_cast<CacheObject*>(object); }
 
 // Destroying waits for the device, where host functions may be waiting for the interpreter.
@@ -122,12 +125,58 @@ PyObject* cache_new(PyTypeObject* type, PyObject* args, PyObject*) {
   return made;
 }
 
+PyObject* set_observed(PyObject* self, PyObject* given) {
+  const int observed = PyObject_IsTrue(given);
+  if (observed < 0) return nullptr;
+  as_cache(self)->observed.store(observed != 0);
+  Py_RETURN_NONE;
+}
+
+// The allocation has happened: a failing observer is reported, and changes nothing.
+void tell_observer(PyObject* buffer) {
+  if (allocation_observer == nullptr) return;
+  python::Ref answer(PyObject_CallOneArg(allocation_observer, buffer));
+  if (!answer) PyErr_WriteUnraisable(allocation_observer);
+}
+
 void dealloc(PyObject* self) {
   if (as_cache(self)->handle) let_go_of_reserve(as_cache(self), infinirtStreamLegacy);
   if (as_cache(self)->handle) do_or_defer(destroy_handle, as_cache(self)->handle);
   PyTypeObject* type = Py_TYPE(self);
   type->tp_free(self);
   Py_DECREF(type);
+}
+
+// _allocate_reserved(size, stream, reserve): a Buffer of memory that nobody else gets before the reserve is destroyed.
+PyObject* allocate_reserved(PyObject* self, PyObject* args) {
+  drain_deferred();
+  PyObject *given = nullptr, *stream = nullptr;
+  unsigned long long reserve = 0;
+  size_t size = 0;
+  if (!PyArg_ParseTuple(args, "OOK", &given, &stream, &reserve) || !read_size(given, "size", &size)) return nullptr;
+  return allocate_from_reserve(as_cache(self), reserve, size, stream);
+}
+
+PyObject* create_reserve(PyObject* self, PyObject*) {
+  drain_deferred();
+  infinirtXCacheReserve_t reserve = 0;
+  if (!check_open(as_cache(self))) return nullptr;
+  const infinirtError_t error = infinirtXCacheReserveCreate(&reserve, as_cache(self)->handle);
+  return error == infinirtSuccess ? PyLong_FromUnsignedLongLong(reserve) : raise_error(error);
+}
+
+// _destroy_reserve(reserve, stream): also of a pool that was closed, whose memory it may be the last to hold.
+PyObject* destroy_reserve(PyObject* self, PyObject* args) {
+  unsigned long long reserve = 0;
+  PyObject* given = nullptr;
+  if (!PyArg_ParseTuple(args, "KO", &reserve, &given)) return nullptr;
+  python::Ref reference(stream_from(given, as_cache(self)->device));
+  if (!reference) return nullptr;
+  auto* stream = reinterpret_cast<StreamObject*>(reference.get());
+  return none_or_raise(without_gil(stream->may_block, [&] {
+    return on_stream(
+        stream, [&](infinirtStream_t s) { return infinirtXCacheReserveDestroy(as_cache(self)->handle, reserve, s); });
+  }));
 }
 
 #define KEYWORDS(function) \
@@ -141,6 +190,10 @@ PyMethodDef methods[] = {{"allocate", KEYWORDS(allocate),
                           "deallocate($self, /, ptr, size, *, stream=None)\n--\n\nFrees memory by its address, in "
                           "stream order. Buffers do this themselves."},
                          {"_trim", trim, METH_O, nullptr},
+                         {"_allocate_reserved", allocate_reserved, METH_VARARGS, nullptr},
+                         {"_set_observed", set_observed, METH_O, nullptr},
+                         {"_create_reserve", create_reserve, METH_NOARGS, nullptr},
+                         {"_destroy_reserve", destroy_reserve, METH_VARARGS, nullptr},
                          {"close", close, METH_NOARGS,
                           "close($self, /)\n--\n\nGives the pool up. Its memory goes back to the device when the last "
                           "Buffer of it has gone, and the\npool with it."},
@@ -175,6 +228,8 @@ PyObject* buffer_of_block(CacheObject* cache, void* pointer, size_t size, PyObje
     return nullptr;
   }
   buffer->cache = cache->handle;
+  if (cache->observed.load(std::memory_order_relaxed)) [[unlikely]]
+    tell_observer(reinterpret_cast<PyObject*>(buffer));
   return reinterpret_cast<PyObject*>(buffer);
 }
 
@@ -269,6 +324,90 @@ PyObject* cache_stats(PyObject*, PyObject* number) {
                        stats.requestedCurrent, stats.segments, stats.liveBlocks, stats.pendingBlocks,
                        stats.largestFreeBlock, stats.allocations, stats.frees, stats.segmentsMapped,
                        stats.segmentsUnmapped, stats.outOfMemory);
+}
+
+PyObject* cache_set_limit(PyObject*, PyObject* args) {
+  PyObject *number = nullptr, *limit = nullptr;
+  void* handle = nullptr;
+  size_t bytes = 0;
+  if (!PyArg_ParseTuple(args, "OO", &number, &limit) || !read_pointer(number, "handle", &handle) ||
+      !read_size(limit, "limit", &bytes))
+    return nullptr;
+  return none_or_raise(infinirtXCacheSetMaxSize(static_cast<infinirtXCache_t>(handle), bytes));
+}
+
+PyObject* cache_blocks(PyObject*, PyObject* number) {
+  void* handle = nullptr;
+  if (!read_pointer(number, "handle", &handle)) return nullptr;
+  std::vector<infinirtXCacheBlock> blocks;
+  try {
+    for (size_t count = 0;;) {
+      if (auto error = without_gil(true, [&] {
+            return infinirtXCacheGetBlocks(blocks.data(), &count, static_cast<infinirtXCache_t>(handle));
+          }))
+        return raise_error(error);
+      const bool complete = count <= blocks.size();
+      blocks.resize(complete ? count : count + count / 8);  // others may allocate meanwhile
+      if (complete) break;
+      count = blocks.size();
+    }
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  }
+  python::Ref list(PyList_New(static_cast<Py_ssize_t>(blocks.size())));
+  if (!list) return nullptr;
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    const infinirtXCacheBlock& block = blocks[i];
+    PyObject* row = Py_BuildValue("(KnKnniiK)", reinterpret_cast<unsigned long long>(block.segment), block.segmentSize,
+                                  reinterpret_cast<unsigned long long>(block.base), block.size, block.requested,
+                                  static_cast<int>(block.state), block.isReserved, block.stream);
+    if (row == nullptr) return nullptr;
+    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), row);
+  }
+  return list.release();
+}
+
+PyObject* set_allocation_observer(PyObject*, PyObject* observer) {
+  if (allocation_observer == nullptr) allocation_observer = Py_NewRef(observer);
+  Py_RETURN_NONE;
+}
+
+PyObject* cache_trace_begin(PyObject*, PyObject* args) {
+  PyObject *number = nullptr, *most = nullptr;
+  void* handle = nullptr;
+  size_t events = 0;
+  if (!PyArg_ParseTuple(args, "OO", &number, &most) || !read_pointer(number, "handle", &handle) ||
+      !read_size(most, "max_events", &events))
+    return nullptr;
+  return none_or_raise(infinirtXCacheTraceBegin(static_cast<infinirtXCache_t>(handle), events));
+}
+
+PyObject* cache_trace_end(PyObject*, PyObject* number) {
+  void* handle = nullptr;
+  if (!read_pointer(number, "handle", &handle)) return nullptr;
+  return none_or_raise(infinirtXCacheTraceEnd(static_cast<infinirtXCache_t>(handle)));
+}
+
+PyObject* cache_trace_read(PyObject*, PyObject* number) {
+  void* handle = nullptr;
+  if (!read_pointer(number, "handle", &handle)) return nullptr;
+  python::Ref list(PyList_New(0));
+  if (!list) return nullptr;
+  size_t lost = 0;
+  for (;;) {
+    infinirtXCacheEvent events[256];
+    size_t count = 256;
+    if (auto error = infinirtXCacheTraceRead(events, &count, &lost, static_cast<infinirtXCache_t>(handle)))
+      return raise_error(error);
+    for (size_t i = 0; i < count; ++i) {
+      const infinirtXCacheEvent& event = events[i];
+      python::Ref row(Py_BuildValue("(iKnKK)", static_cast<int>(event.kind),
+                                    reinterpret_cast<unsigned long long>(event.ptr), event.size, event.stream,
+                                    event.time));
+      if (!row || PyList_Append(list.get(), row.get()) < 0) return nullptr;
+    }
+    if (count < 256) return Py_BuildValue("(Nn)", list.release(), lost);
+  }
 }
 
 }  // namespace infinirt::objects

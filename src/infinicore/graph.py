@@ -1,0 +1,217 @@
+"""Recorded graphs: operators that are noted first, and run together, again and again, with one launch each time."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+import infinirt
+
+from . import _core
+
+if TYPE_CHECKING:
+    from .runtime import Runtime
+
+__all__ = ["Graph", "GraphOperator"]
+
+# How a runtime says that something cannot be part of a device graph.
+NOT_CAPTURABLE = (infinirt.CaptureError, infinirt.NotSupportedError, infinirt.NotPermittedError)
+
+
+class GraphOperator:
+    """Work of a graph: a function that puts work on the runtime's stream, and what it is called with.
+
+    It is called once, in a capture, and what it enqueued is replayed in each run. Operators of infinicore that it calls are recorded as
+    if they were called outside. Where what it does cannot be captured (it waits for the device, say), it is called in each run.
+
+    >>> import infinicore
+    >>> infinicore.GraphOperator(print, "hello").name
+    'print'
+    """
+
+    __slots__ = ("_args", "_function", "_kwargs")
+
+    def __init__(self, function: Callable[..., object], *args: object, **kwargs: object) -> None:
+        if not callable(function):
+            raise TypeError(f"a graph operator is made of a function, not of {type(function).__name__}")
+        self._function = function
+        self._args = args
+        self._kwargs = kwargs
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return str(getattr(self._function, "__name__", type(self._function).__name__))
+
+    def run(self) -> None:
+        """Calls the function."""
+        self._function(*self._args, **self._kwargs)
+
+    def __repr__(self) -> str:
+        return f"<GraphOperator {self.name}>"
+
+
+class Recorded(Protocol):
+    """What a graph is made of: `_core.RecordedGraph`, or `CallGraph` where a device has no operators."""
+
+    def run(self) -> None: ...
+    @property
+    def reserved_bytes(self) -> int: ...
+    @property
+    def runs(self) -> int: ...
+    @property
+    def steps(self) -> list[tuple[str, int]]: ...
+    @property
+    def segments(self) -> list[tuple[int, int, bool]]: ...
+
+
+class Graph:
+    """What was recorded, ready to run: device graphs, and between them the calls that cannot be part of one.
+
+    It keeps the memory of everything that it uses, at the same addresses: write inputs in place (`copy_`), run, read outputs. Made by
+    `infinicore.record()` or `stop_graph_recording()`.
+
+    >>> import infinicore
+    >>> x = infinicore.zeros([3])
+    >>> with infinicore.record() as recorded:
+    ...     y = x * 2 + 1
+    >>> x.copy_(infinicore.ones([3])).shape
+    [3]
+    >>> recorded.graph.run()
+    >>> y.tolist()
+    [3.0, 3.0, 3.0]
+    """
+
+    __slots__ = ("_device", "_recorded")
+
+    def __init__(self, recorded: Recorded, device: object = None) -> None:
+        if not isinstance(recorded, _core.RecordedGraph | CallGraph):
+            raise TypeError(
+                f"a graph is made by recording, not of {type(recorded).__name__}; see infinicore.record()"
+            )
+        self._recorded: Recorded | None = recorded
+        self._device = device if device is not None else getattr(getattr(recorded, "place", None), "device", None)
+
+    def _open(self) -> Recorded:
+        if self._recorded is None:
+            raise RuntimeError("the graph was closed; record another one")
+        return self._recorded
+
+    def run(self) -> None:
+        """Puts everything on the device's stream once; does not wait for it."""
+        self._open().run()
+
+    execute = run
+
+    @property
+    def operator_count(self) -> int:
+        """How many calls were recorded."""
+        return len(self._open().steps)
+
+    @property
+    def segment_count(self) -> int:
+        """How many launches and calls a run is made of: 1 where everything could be captured."""
+        return len(self._open().segments)
+
+    def explain(self) -> str:
+        """What the graph does, for people: its segments, their operators, and the bytes that each touches."""
+        recorded, lines = self._open(), []
+        steps, segments = recorded.steps, recorded.segments
+        lines.append(
+            f"Graph on {self._device}: {_number(len(steps), 'call')} in {_number(len(segments), 'segment')}, "
+            f"{recorded.reserved_bytes} bytes of its own, run {_number(recorded.runs, 'time')}"
+        )
+        for number, (first, last, captured) in enumerate(segments):
+            how = "one launch of a device graph" if captured else "called in each run"
+            lines.append(f"segment {number}: {how}")
+            lines += [
+                f"  {text}  [{touched} bytes]" if touched else f"  {text}" for text, touched in steps[first:last]
+            ]
+        return "\n".join(lines)
+
+    def to_dot(self) -> str:
+        """The graph in Graphviz' language: a cluster for each segment."""
+        recorded, lines = self._open(), ["digraph recorded {", "  node [shape=box];"]
+        steps = recorded.steps
+        for number, (first, last, captured) in enumerate(recorded.segments):
+            style = "solid" if captured else "dashed"
+            label = "device graph" if captured else "called"
+            lines += [f"  subgraph cluster_{number} {{", f'    label="{label}"; style={style};']
+            for step in range(first, last):
+                text = steps[step][0].replace("\\", "\\\\").replace('"', '\\"')
+                lines.append(f'    s{step} [label="{text}"];')
+            lines.append("  }")
+        lines += [f"  s{step} -> s{step + 1};" for step in range(len(steps) - 1)]
+        return "\n".join([*lines, "}"])
+
+    def close(self) -> None:
+        """Lets go of the graph and of its memory, which is used again after the last run. A second time does nothing."""
+        self._recorded = None  # what it keeps goes with its last reference, in the order of the stream
+
+    def __repr__(self) -> str:
+        if self._recorded is None:
+            return f"<Graph on {self._device}, closed>"
+        calls, segments = _number(self.operator_count, "call"), _number(self.segment_count, "segment")
+        return f"<Graph of {calls} in {segments} on {self._device}>"
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def capture_of(operator: GraphOperator, stream: infinirt.Stream) -> infinirt.Graph | None:
+    """What an operator puts on the stream; None where that cannot be captured."""
+    try:
+        with infinirt.capture(stream, "thread_local") as captured:
+            operator.run()
+    except NOT_CAPTURABLE:
+        return None
+    return captured.graph
+
+
+class CallGraph:
+    """Operators of a device type that the operator library does not know: functions, captured where that is possible."""
+
+    def __init__(self, operators: list[GraphOperator], runtime: Runtime, reserve: infinirt.CacheReserve) -> None:
+        self._runtime = runtime
+        self._reserve = reserve  # memory that was allocated while recording
+        self._operators = operators
+        self._launches: list[tuple[int, int, infinirt.GraphExec | None]] = []
+        self._runs = 0
+        for number, operator in enumerate(operators):
+            graph = capture_of(operator, runtime.stream)
+            launch = None if graph is None else graph.instantiate()
+            self._launches.append((number, number + 1, launch))
+
+    def run(self) -> None:
+        stream = self._runtime.stream  # raises when the runtime was closed
+        with self._runtime._as_current():
+            for number, _, launch in self._launches:
+                if launch is None:
+                    self._operators[number].run()
+                else:
+                    launch.launch(stream)
+        self._runs += 1
+
+    def __del__(self) -> None:
+        # Without this the memory would be had again at once, while the last run may still use it.
+        if hasattr(self, "_runs") and not self._runtime.is_closed:
+            with contextlib.suppress(Exception):
+                self._reserve.close(self._runtime.stream)
+
+    @property
+    def reserved_bytes(self) -> int:
+        return 0
+
+    @property
+    def runs(self) -> int:
+        return self._runs
+
+    @property
+    def steps(self) -> list[tuple[str, int]]:
+        return [(operator.name, 0) for operator in self._operators]
+
+    @property
+    def segments(self) -> list[tuple[int, int, bool]]:
+        return [(first, last, launch is not None) for first, last, launch in self._launches]
