@@ -134,6 +134,42 @@ TEST(threads_share_handles_and_descriptors) {
   DONE(infiniopDestroyAddDescriptor(shared));
 }
 
+TEST(products_run_in_streams_of_several_threads_and_in_graphs) {
+  const Operators operators;
+  constexpr size_t kRows = 300, kColumns = 520, kDepth = 700;
+  infiniopTensorDescriptor_t c = tensor({kRows, kColumns}), a = tensor({kRows, kDepth}),
+                             b = tensor({kDepth, kColumns}, {1, kDepth}),
+                             odd = tensor({kDepth, kColumns}, {2, 2 * kDepth});
+  infiniopGemmDescriptor_t plain = nullptr, packed = nullptr;
+  DONE(infiniopCreateGemmDescriptor(operators.handle, &plain, c, a, b));
+  DONE(infiniopCreateGemmDescriptor(operators.handle, &packed, c, a, odd));
+  for (auto made : {c, a, b, odd}) DONE(infiniopDestroyTensorDescriptor(made));
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&] {
+      const Memory sum(std::vector<float>(kRows * kColumns, 1)), x(std::vector<float>(kRows * kDepth, 2)),
+          y(std::vector<float>(2 * kDepth * kColumns, 3));
+      infinirtStream_t stream = make_stream();
+      OK(infinirtStreamBeginCapture(stream, infinirtStreamCaptureModeThreadLocal));
+      DONE(infiniopGemm(plain, nullptr, 0, sum.at(), x.at(), y.at(), 0.5f, 1, stream));
+      DONE(infiniopGemm(packed, nullptr, 0, sum.at(), x.at(), y.at(), 0.5f, 1, stream));
+      infinirtGraph_t graph = nullptr;
+      infinirtGraphExec_t program = nullptr;
+      OK(infinirtStreamEndCapture(stream, &graph));
+      OK(infinirtGraphInstantiate(&program, graph, 0));
+      for (int i = 0; i < 2; ++i) OK(infinirtGraphLaunch(program, stream));
+      OK(infinirtStreamSynchronize(stream));
+      CHECK(sum.read() == std::vector<float>(kRows * kColumns, 1 + 4 * 3 * kDepth));
+      OK(infinirtGraphExecDestroy(program));
+      OK(infinirtGraphDestroy(graph));
+      OK(infinirtStreamDestroy(stream));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  DONE(infiniopDestroyGemmDescriptor(plain));
+  DONE(infiniopDestroyGemmDescriptor(packed));
+}
+
 TEST(integers_wrap_around_and_divisions_do_not_trap) {
   const Operators operators;
   infiniopTensorDescriptor_t t = tensor({4}, {}, INFINI_DTYPE_I32);

@@ -230,6 +230,25 @@ OPERATORS: tuple[Operator, ...] = (
         domain=(0, 4),  # of different signs, the terms may cancel
         extremes=False,
     ),
+    Operator(
+        "Axpy",
+        "`y` becomes `alpha * x + y`; `alpha` is a tensor, which may be broadcast, as `x` may.",
+        (Tensor("alpha"), Tensor("x"), Tensor("y", "inout")),
+        FLOATS,
+        lambda np, alpha, x, y: alpha * x + y,
+        "alpha * x + y",
+        domain=(0, 4),  # of different signs, the terms may cancel
+        extremes=False,
+    ),
+    Operator(
+        "Scal",
+        "`x` becomes `alpha * x`; `alpha` is a tensor, which may be broadcast.",
+        (Tensor("alpha"), Tensor("x", "inout")),
+        FLOATS,
+        lambda np, alpha, x: alpha * x,
+        "alpha * x",
+        ulps=1,
+    ),
     unary(
         "MulScalar",
         "x * alpha",

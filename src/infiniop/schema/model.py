@@ -24,14 +24,15 @@ COMPUTED_AS = {
     "U8": "uint8_t", "U16": "uint16_t", "U32": "uint32_t", "U64": "uint64_t",
 }  # fmt: skip
 
-Role = Literal["out", "in", "unused"]
+Role = Literal["out", "inout", "in", "unused"]
 DtypeRule = Literal["same", "truth", "cast"]
 Kind = Literal["map", "copy", "cast", "constant", "fill", "gemm"]
 
 
 @dataclass(frozen=True)
 class Tensor:
-    """A tensor of an operator. `unused` ones stand in the published signature, are checked, and never read."""
+    """A tensor of an operator. `inout` ones are the output and an input. `unused` ones stand in the published signature, are checked,
+    and never read."""
 
     name: str
     role: Role = "in"
@@ -113,7 +114,7 @@ class Operator:
     """How far a result may be from the rounded reference, in units of the last place."""
 
     def __post_init__(self) -> None:
-        outputs = [tensor.name for tensor in self.tensors if tensor.role == "out"]
+        outputs = [tensor.name for tensor in self.tensors if tensor.role in ("out", "inout")]
         if len(outputs) != 1:
             raise ValueError(f"{self.name}: an operator has one output, not {outputs}")
         if (self.kind == "map") != bool(self.expression):
@@ -136,15 +137,16 @@ class Operator:
 
     @property
     def output(self) -> Tensor:
-        return next(tensor for tensor in self.tensors if tensor.role == "out")
+        return next(tensor for tensor in self.tensors if tensor.role in ("out", "inout"))
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
-        return tuple(tensor for tensor in self.tensors if tensor.role == "in")
+        return tuple(tensor for tensor in self.tensors if tensor.role in ("in", "inout"))
 
     @property
     def ordered(self) -> tuple[Tensor, ...]:
-        """The tensors as the library keeps them: the output, the inputs, what is not used. One of halves stands for both."""
+        """The tensors as the library keeps them: the output, the inputs, what is not used. One that is both, or
+        halves, stands there twice."""
         unused = tuple(tensor for tensor in self.tensors if tensor.role == "unused")
         return (self.output, *self.inputs, *(self.inputs if self.halves else ()), *unused)
 

@@ -17,7 +17,7 @@ def create_params(operator: Operator) -> list[str]:
 
 def compute_params(operator: Operator) -> list[str]:
     workspace = ["void* workspace", "size_t workspace_size"] if operator.has_workspace else []
-    tensors = [("" if t.role == "out" else "const ") + f"void* {t.name}" for t in operator.tensors]
+    tensors = [("" if t.role in ("out", "inout") else "const ") + f"void* {t.name}" for t in operator.tensors]
     given = [declared(attribute) for attribute in operator.attributes if attribute.at_compute]
     if operator.kind == "fill":
         given.append("const void* value")
