@@ -52,6 +52,12 @@ class Recording {
   bool add(PyObject* function);
   PyObject* allocate(size_t size);
 
+  /// How many steps there are; and back to that many, of which the others touched memory of the reserve only.
+  size_t size() const { return recorded_.steps.size(); }
+  void shrink(size_t size) {
+    recorded_.steps.erase(recorded_.steps.begin() + static_cast<ptrdiff_t>(size), recorded_.steps.end());
+  }
+
   Recorded take() { return std::move(recorded_); }
 
  private:
