@@ -33,6 +33,9 @@ class Tensor(_core.TensorBase):
     """
 
     __slots__ = ()
+    __array_ufunc__ = (
+        None  # operators between NumPy's numbers and tensors are the tensors'; with arrays there are none
+    )
 
     # ---- views ---------------------------------------------------------------------------------------------------------
 
