@@ -33,6 +33,9 @@ class Tensor(_core.TensorBase):
     """
 
     __slots__ = ()
+    __array_ufunc__ = (
+        None  # operators between NumPy's numbers and tensors are the tensors'; with arrays there are none
+    )
 
     # ---- views ---------------------------------------------------------------------------------------------------------
 
@@ -239,6 +242,17 @@ class Tensor(_core.TensorBase):
 
         return as_numpy(self, share=False)
 
+    def __copy__(self) -> Tensor:
+        return self._strided(self.shape, self.stride(), 0)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        copied = memo[id(self)] = self.clone()
+        return copied
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        device = self._place.stream.device
+        return _restored, (self._host_copy(), self.dtype, f"{device.type}:{device.ordinal}")
+
     def __len__(self) -> int:
         if self.ndim == 0:
             raise TypeError("a tensor without dimensions has no length")
@@ -281,6 +295,13 @@ class Tensor(_core.TensorBase):
         from .functions import matmul
 
         return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+
+
+def _restored(array: Any, dtype: _core.dtype, device: str) -> Tensor:
+    """A tensor that was pickled, on the device that it was on."""
+    from .creation import from_numpy
+
+    return from_numpy(array, dtype=dtype, device=device)
 
 
 def _cast(src: Tensor, out: Tensor) -> None:

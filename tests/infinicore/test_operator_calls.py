@@ -109,6 +109,12 @@ def test_python_s_operators_take_tensors_and_numbers() -> None:
     assert len({x, x}) == 1
     with pytest.raises(TypeError):
         _ = x + "a"
+    left = np.float32(1) + x
+    assert isinstance(left, infinicore.Tensor)
+    assert left.tolist() == (1 + array).tolist()
+    for both in (lambda: x + array, lambda: array + x, lambda: x + 1j, lambda: x + None):
+        with pytest.raises(TypeError):
+            both()
     integers = infinicore.arange(4)
     assert (integers * 2 + 1).tolist() == [1, 3, 5, 7]
     assert (-integers).tolist() == [0, -1, -2, -3]

@@ -127,6 +127,8 @@ def test_an_operator_that_fails_leaves_the_recording_as_it_was() -> None:
         y = x + x
         with pytest.raises(TypeError, match="must be the same"):
             infinicore.add(x, infinicore.from_numpy(numbers([3], "int32")))
+        with pytest.raises(ValueError, match="shape"):
+            infinicore.add(x, 1.0, out=y[:2])  # the number alone is no call
         with pytest.raises(TypeError, match="function of one argument"):
             recorded.call(1)  # type: ignore[arg-type]
         z = y * y

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import threading
 import weakref
 from typing import Any
@@ -213,6 +215,18 @@ def test_reading_waits() -> None:
         keep_busy(tensor._place)
         tensor += 3.0
         assert "3" in str(read(tensor))
+
+
+def test_copying_and_pickling() -> None:
+    tensor = infinicore.from_numpy(numbers([3, 4]), dtype=infinicore.bfloat16).T
+    shallow, deep = copy.copy(tensor), copy.deepcopy(tensor)
+    restored = pickle.loads(pickle.dumps(tensor))
+    tensor[0] = 9
+    assert shallow.tolist() == tensor.tolist()
+    for each in (deep, restored):
+        assert each.dtype is infinicore.bfloat16
+        assert each.tolist() == numbers([3, 4]).T.tolist()
+    assert pickle.loads(pickle.dumps(infinicore.half)) is infinicore.float16
 
 
 def test_printing() -> None:

@@ -83,17 +83,24 @@ class Call {
   Call(const Entry& entry, PyObject** values) : entry_(entry), row_(*entry.row), values_(values) {}
 
   // The output, a new reference; null with an exception.
-  PyObject* run() {
-    if (!find_place() || !read_inputs() || !read_attributes()) return nullptr;
-    if (!check_open(place_)) return nullptr;
+  PyObject* run() try {
+    if (!find_place() || !check_open(place_)) return nullptr;
     recording_ = recording_of(place_);
-    if (!find_output() || !find_descriptor()) return nullptr;
-    Launch launch;
-    if (!prepare(&launch) || !issue(launch)) return nullptr;
-    return Py_NewRef(as_object(tensors_[0]));
+    const size_t before = recording_ ? recording_->size() : 0;
+    if (make_and_issue()) return Py_NewRef(as_object(tensors_[0]));
+    if (recording_) recording_->shrink(before);  // numbers as operands were recorded already
+    return nullptr;
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
   }
 
  private:
+  bool make_and_issue() {
+    if (!read_inputs() || !read_attributes() || !find_output() || !find_descriptor()) return false;
+    Launch launch;
+    return prepare(&launch) && issue(launch);
+  }
+
   PyObject* input(int i) const { return values_[i]; }
 
   // The place and the element type are those of the first tensor among the inputs, or of the output.
@@ -145,7 +152,7 @@ class Call {
       return false;
     }
     Ref bytes(PyObject_CallFunctionObjArgs(encoder, given, reinterpret_cast<PyObject*>(dtype_), nullptr));
-    if (!bytes || !check_open(place_)) return false;
+    if (!bytes) return false;
     scalars_[i] = Ref(as_object(new_tensor(place_, dtype_, 0, nullptr)));
     if (!scalars_[i]) return false;
     tensors_[i + 1] = as_tensor(scalars_[i].get());

@@ -169,13 +169,13 @@ PyObject* place_stop(PyObject* self, PyObject*) { return stop_recording(as_place
 PyObject* place_cancel(PyObject* self, PyObject*) { return cancel_recording(as_place(self)); }
 PyObject* get_recorded_steps(PyObject* self, void*) {
   const Recording* recording = recording_of(as_place(self));
-  return PyLong_FromSize_t(recording ? recording->count() : 0);
+  return PyLong_FromSize_t(recording ? recording->size() : 0);
 }
 
 PyObject* place_drop_steps(PyObject* self, PyObject* number) {
   const size_t count = PyLong_AsSize_t(number);
   if (count == static_cast<size_t>(-1) && PyErr_Occurred()) return nullptr;
-  if (Recording* recording = recording_of(as_place(self))) recording->drop(count);
+  if (Recording* recording = recording_of(as_place(self))) recording->shrink(count);
   Py_RETURN_NONE;
 }
 

@@ -55,10 +55,10 @@ class Recording {
   bool add(PyObject* captured, infinirtGraph_t graph, const char* text);
   PyObject* allocate(size_t size);
 
-  size_t count() const { return recorded_.steps.size(); }
-  /// Forgets all steps but the first `count`. What they used stays kept.
-  void drop(size_t count) {
-    if (count < recorded_.steps.size()) recorded_.steps.resize(count);
+  /// How many steps there are; and back to that many. What the others used stays kept.
+  size_t size() const { return recorded_.steps.size(); }
+  void shrink(size_t size) {
+    if (size < recorded_.steps.size()) recorded_.steps.resize(size);
   }
 
   Recorded take() { return std::move(recorded_); }
