@@ -126,6 +126,7 @@ def test_the_threads_runtime_is_what_is_meant_by_default(tmp_path: Path) -> None
     with pytest.raises(TypeError, match="Runtime"):
         snapshot(3)  # type: ignore[arg-type]
     del memory
+    runtime.close()
 
 
 def test_a_failing_observer_changes_nothing(
