@@ -95,6 +95,37 @@ def test_history_says_who_asked(allocator: infinicore.PinnableBlockAllocator) ->
     record_history(False, allocator)
 
 
+def test_history_tells_threads_apart(allocator: infinicore.PinnableBlockAllocator) -> None:
+    record_history(source=allocator)
+    stop = threading.Event()
+
+    def first(size: int) -> None:
+        allocator.allocate(size)
+
+    def second(size: int) -> None:
+        allocator.allocate(size)
+
+    def work(function: object, size: int) -> None:
+        while not stop.is_set():
+            function(size)  # type: ignore[operator]
+
+    # On one stream, so that they take turns at the same addresses.
+    threads = [threading.Thread(target=work, args=args) for args in ((first, 5000), (second, 5001))]
+    for thread in threads:
+        thread.start()
+    for _ in range(20):
+        snapshot(allocator)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    shot = snapshot(allocator)
+    record_history(False, allocator)
+    told = [event for event in shot.events if event.kind == "allocate" and event.stack]
+    assert len(told) > 20
+    for event in told:
+        assert event.stack[0].endswith(" first" if event.size == 5000 else " second")
+
+
 def test_the_page_carries_the_data_and_needs_nothing_else(
     allocator: infinicore.PinnableBlockAllocator, tmp_path: Path
 ) -> None:
