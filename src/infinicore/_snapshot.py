@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import threading
 import weakref
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from math import inf
 from pathlib import Path
@@ -102,7 +104,7 @@ class _History:
         self._events: list[HistoryEvent] = []
         pool.begin_trace(max_events)
         if stacks:
-            pool.observe(self._note)
+            pool.observe(_observer_for(weakref.ref(self)))
 
     def _note(self, buffer: infinirt.Buffer) -> None:
         stack = _stack(sys._getframe(1))
@@ -140,7 +142,23 @@ class _History:
 
     def close(self) -> None:
         self._pool.observe(None)
-        self._pool.end_trace()
+        if not self._pool.is_closed:
+            self._pool.end_trace()
+
+    def __del__(self) -> None:
+        with contextlib.suppress(Exception):  # the allocator is gone, or recording never began
+            self.close()
+
+
+def _observer_for(history: weakref.ref[_History]) -> Callable[[infinirt.Buffer], None]:
+    """Weakly, for the pool must not keep what keeps the pool."""
+
+    def note(buffer: infinirt.Buffer) -> None:
+        found = history()
+        if found is not None:
+            found._note(buffer)
+
+    return note
 
 
 _histories: weakref.WeakKeyDictionary[PinnableBlockAllocator, _History] = weakref.WeakKeyDictionary()

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 import threading
+import weakref
 from pathlib import Path
 
 import pytest
 
 import infinicore
 from infinicore.memory import record_history, save_html, snapshot
+from infinirt import caching
 
 MIB = 1 << 20
 
@@ -124,6 +127,23 @@ def test_history_tells_threads_apart(allocator: infinicore.PinnableBlockAllocato
     assert len(told) > 20
     for event in told:
         assert event.stack[0].endswith(" first" if event.size == 5000 else " second")
+
+
+def test_recorded_allocators_are_let_go_of(allocator: infinicore.PinnableBlockAllocator) -> None:
+    del allocator
+    other = infinicore.PinnableBlockAllocator("cpu")
+    record_history(source=other)
+    ask_for_memory(other, 100)
+    gone = weakref.ref(other)
+    observers = len(caching._observers)
+    del other
+    gc.collect()
+    assert gone() is None
+    assert len(caching._observers) == observers - 1
+    closed = infinicore.PinnableBlockAllocator("cpu")
+    record_history(source=closed)
+    closed.close()
+    record_history(False, closed)
 
 
 def test_the_page_carries_the_data_and_needs_nothing_else(
