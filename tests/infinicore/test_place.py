@@ -63,11 +63,11 @@ def test_every_thread_has_its_own_current_place_and_lets_go_of_it() -> None:
     before = _core.set_current(mine)
     seen: list[object] = []
 
-    def other() -> None:
-        seen.append(_core.set_current(theirs))
+    def other(place: _core.Place) -> None:
+        seen.append(_core.set_current(place))
         seen.append(_core.current())
 
-    thread = threading.Thread(target=other)
+    thread = threading.Thread(target=other, args=(theirs,))
     try:
         thread.start()
         thread.join()
@@ -75,7 +75,7 @@ def test_every_thread_has_its_own_current_place_and_lets_go_of_it() -> None:
         assert _core.current() is mine
         gone = weakref.ref(theirs)
         seen.clear()
-        del theirs, other, thread
+        del theirs, thread
         assert gone() is None
     finally:
         _core.set_current(before)

@@ -75,7 +75,8 @@ def test_stub_names_what_the_extension_has() -> None:
     named = {node.name: node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
     core = infinirt._core
     present = {name for name in dir(core) if not name.startswith("__")}
-    assert set(named) == present
+    values = {node.target.id for node in tree.body if isinstance(node, ast.AnnAssign)}  # type: ignore[union-attr]
+    assert {*named, *values} == present
     for name, node in named.items():
         if isinstance(node, ast.ClassDef):
             members = {
