@@ -286,10 +286,10 @@ infinirtError_t destroy(Cache& cache, infinirtXCache_t handle) {
     std::erase(all.caches, &cache);
     handle_destroy(std::exchange(cache.handle, nullptr));
   }
+  cache.trace.forget();
   if (lost) return infinirtSuccess;  // its memory went with the device; what it knew about it cannot be used again
   cache.allocator.release_pins();
   cache.allocator.trim_to(0);
-  cache.trace.forget();
   std::lock_guard guard(all.mutex);
   all.retired.push_back(&cache);
   return infinirtSuccess;

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import threading
 import weakref
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from math import inf
 from pathlib import Path
+from time import monotonic_ns
 from types import FrameType
 from typing import Any
 
@@ -86,44 +90,75 @@ class Snapshot:
 
 
 class _History:
-    """What a pool was asked for since recording began."""
+    """What a pool was asked for since recording began.
+
+    The pool records what happens, the observer who asked; the two are brought together by address and time: an allocation is told of
+    after it was recorded, and before the block can be freed and allocated again.
+    """
 
     def __init__(self, pool: infinirt.CachingPool, stacks: bool, max_events: int) -> None:
         self._pool = pool
         self._lock = threading.Lock()
-        self._stacks: dict[int, list[tuple[str, ...]]] = {}  # by address, of allocations not read yet
-        self._live: dict[int, tuple[str, ...]] = {}
+        self._told: dict[int, list[tuple[int, tuple[str, ...]]]] = {}  # by address: time, stack
+        self._live: dict[int, tuple[int, tuple[str, ...]]] = {}  # likewise, of blocks in use
         self._events: list[HistoryEvent] = []
-        self._lost = 0
         pool.begin_trace(max_events)
         if stacks:
-            pool.observe(self._note)
+            pool.observe(_observer_for(weakref.ref(self)))
 
     def _note(self, buffer: infinirt.Buffer) -> None:
         stack = _stack(sys._getframe(1))
         with self._lock:
-            self._stacks.setdefault(buffer.ptr, []).append(stack)
+            self._told.setdefault(buffer.ptr, []).append((monotonic_ns(), stack))
+
+    def _stack_of(self, address: int, after: int, before: float) -> tuple[str, ...]:
+        """Of the allocation at a time, where the next one at the address is at another."""
+        told = self._told.get(address, [])
+        while told and told[0][0] < after:
+            told.pop(0)
+        return told.pop(0)[1] if told and told[0][0] < before else ()
 
     def read(self) -> tuple[tuple[HistoryEvent, ...], dict[int, tuple[str, ...]], int]:
         """Events, the stacks of live blocks by address, and how many events were lost."""
+        recorded = self._pool._read_trace()
         with self._lock:
-            recorded = self._pool._read_trace()
-            self._lost = recorded.lost
-            for kind, address, size, stream, time in recorded.events:
-                stack: tuple[str, ...] = ()
+            times: dict[int, list[int]] = {}  # of the allocations at each address
+            for kind, address, _, _, time in recorded.events:
                 if kind == "allocate":
-                    # An address is given again only after it was freed: the order of both records is the same.
-                    waiting = self._stacks.get(address)
-                    stack = waiting.pop(0) if waiting else ()
-                    self._live[address] = stack
+                    times.setdefault(address, []).append(time)
+            for address, (time, stack) in self._live.items():  # those that were not told of in time
+                if not stack:
+                    self._live[address] = time, self._stack_of(address, time, times.get(address, [inf])[0])
+            for kind, address, size, stream, time in recorded.events:
+                stack = ()
+                if kind == "allocate":
+                    times[address].pop(0)
+                    stack = self._stack_of(address, time, times[address][0] if times[address] else inf)
+                    self._live[address] = time, stack
                 elif kind == "free":
                     self._live.pop(address, None)
                 self._events.append(HistoryEvent(kind, address, size, stream, time, stack))
-            return tuple(self._events), dict(self._live), self._lost
+            return tuple(self._events), {at: stack for at, (_, stack) in self._live.items()}, recorded.lost
 
     def close(self) -> None:
         self._pool.observe(None)
-        self._pool.end_trace()
+        if not self._pool.is_closed:
+            self._pool.end_trace()
+
+    def __del__(self) -> None:
+        with contextlib.suppress(Exception):  # the allocator is gone, or recording never began
+            self.close()
+
+
+def _observer_for(history: weakref.ref[_History]) -> Callable[[infinirt.Buffer], None]:
+    """Weakly, for the pool must not keep what keeps the pool."""
+
+    def note(buffer: infinirt.Buffer) -> None:
+        found = history()
+        if found is not None:
+            found._note(buffer)
+
+    return note
 
 
 _histories: weakref.WeakKeyDictionary[PinnableBlockAllocator, _History] = weakref.WeakKeyDictionary()

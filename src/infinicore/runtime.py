@@ -56,6 +56,7 @@ class Runtime:
     >>> runtime.memcpy_d2h(back, memory, 1024)
     >>> float(back[255])
     255.0
+    >>> runtime.close()
     """
 
     def __init__(self, device: DeviceLike = None) -> None:

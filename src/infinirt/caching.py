@@ -22,12 +22,14 @@ __all__ = ["CacheBlock", "CacheReserve", "CacheStatistics", "CacheTrace", "Cachi
 _KINDS = ("allocate", "free", "use")
 _STATES = ("free", "used", "pending")
 _NO_STREAM = (1 << 64) - 1
-_observers: dict[int, Callable[[Buffer], object]] = {}  # by the handle of the pool
+_observers: dict[
+    int, Callable[[Buffer], object]
+] = {}  # by the identity of the pool, which says itself whether it is observed
 
 
 def _tell_observer(buffer: Buffer) -> None:
     pool = buffer.memory_resource
-    observer = _observers.get(pool.handle) if isinstance(pool, CachingPool) else None
+    observer = _observers.get(id(pool))
     if observer is not None:
         observer(buffer)
 
@@ -208,9 +210,9 @@ class CachingPool(_core.CacheBase, MemoryResource):
         """
         if observer is None:
             self._set_observed(False)
-            _observers.pop(self.handle, None)
+            _observers.pop(id(self), None)
         else:
-            _observers[self.handle] = observer
+            _observers[id(self)] = observer
             self._set_observed(True)
 
     def reserve(self) -> CacheReserve:

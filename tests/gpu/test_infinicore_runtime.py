@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +20,9 @@ MIB = 1 << 20
 
 
 @pytest.fixture
-def runtime() -> infinicore.Runtime:
-    return infinicore.Runtime("cuda:0").activate()
+def runtime() -> Iterator[infinicore.Runtime]:
+    with infinicore.Runtime("cuda:0") as made:
+        yield made.activate()
 
 
 def test_the_published_example() -> None:

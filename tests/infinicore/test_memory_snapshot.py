@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 import threading
+import weakref
 from pathlib import Path
 
 import pytest
 
 import infinicore
 from infinicore.memory import record_history, save_html, snapshot
+from infinirt import caching
 
 MIB = 1 << 20
 
@@ -95,6 +98,54 @@ def test_history_says_who_asked(allocator: infinicore.PinnableBlockAllocator) ->
     record_history(False, allocator)
 
 
+def test_history_tells_threads_apart(allocator: infinicore.PinnableBlockAllocator) -> None:
+    record_history(source=allocator)
+    stop = threading.Event()
+
+    def first(size: int) -> None:
+        allocator.allocate(size)
+
+    def second(size: int) -> None:
+        allocator.allocate(size)
+
+    def work(function: object, size: int) -> None:
+        while not stop.is_set():
+            function(size)  # type: ignore[operator]
+
+    # On one stream, so that they take turns at the same addresses.
+    threads = [threading.Thread(target=work, args=args) for args in ((first, 5000), (second, 5001))]
+    for thread in threads:
+        thread.start()
+    for _ in range(20):
+        snapshot(allocator)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    shot = snapshot(allocator)
+    record_history(False, allocator)
+    told = [event for event in shot.events if event.kind == "allocate" and event.stack]
+    assert len(told) > 20
+    for event in told:
+        assert event.stack[0].endswith(" first" if event.size == 5000 else " second")
+
+
+def test_recorded_allocators_are_let_go_of(allocator: infinicore.PinnableBlockAllocator) -> None:
+    del allocator
+    other = infinicore.PinnableBlockAllocator("cpu")
+    record_history(source=other)
+    ask_for_memory(other, 100)
+    gone = weakref.ref(other)
+    observers = len(caching._observers)
+    del other
+    gc.collect()
+    assert gone() is None
+    assert len(caching._observers) == observers - 1
+    closed = infinicore.PinnableBlockAllocator("cpu")
+    record_history(source=closed)
+    closed.close()
+    record_history(False, closed)
+
+
 def test_the_page_carries_the_data_and_needs_nothing_else(
     allocator: infinicore.PinnableBlockAllocator, tmp_path: Path
 ) -> None:
@@ -126,6 +177,7 @@ def test_the_threads_runtime_is_what_is_meant_by_default(tmp_path: Path) -> None
     with pytest.raises(TypeError, match="Runtime"):
         snapshot(3)  # type: ignore[arg-type]
     del memory
+    runtime.close()
 
 
 def test_a_failing_observer_changes_nothing(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 
 import pytest
 
@@ -11,8 +12,9 @@ import infinirt
 
 
 @pytest.fixture
-def runtime() -> infinicore.Runtime:
-    return infinicore.Runtime("cpu").activate()
+def runtime() -> Iterator[infinicore.Runtime]:
+    with infinicore.Runtime("cpu") as made:  # closed afterwards, and not the thread's any more
+        yield made.activate()
 
 
 def test_elapsed_time_waits_for_the_end(runtime: infinicore.Runtime) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+from collections.abc import Iterator
 
 import pytest
 
@@ -14,8 +15,9 @@ MIB = 1 << 20
 
 
 @pytest.fixture
-def runtime() -> infinicore.Runtime:
-    return infinicore.Runtime("cpu").activate()
+def runtime() -> Iterator[infinicore.Runtime]:
+    with infinicore.Runtime("cpu") as made:  # closed afterwards, and not the thread's any more
+        yield made.activate()
 
 
 def value_of(runtime: infinicore.Runtime, memory: infinicore.Memory) -> int:

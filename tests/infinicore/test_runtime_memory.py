@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+from collections.abc import Iterator
 
 import ml_dtypes
 import numpy as np
@@ -16,8 +17,9 @@ KIB, MIB = 1 << 10, 1 << 20
 
 
 @pytest.fixture
-def runtime() -> infinicore.Runtime:
-    return infinicore.Runtime("cpu").activate()
+def runtime() -> Iterator[infinicore.Runtime]:
+    with infinicore.Runtime("cpu") as made:  # closed afterwards, and not the thread's any more
+        yield made.activate()
 
 
 def test_what_a_runtime_is_made_of(runtime: infinicore.Runtime) -> None:
