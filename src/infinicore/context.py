@@ -101,6 +101,9 @@ def get_context() -> Context:
 
 
 def _close_at_exit() -> None:
+    # Nothing is taken from under threads that still run; the process's end takes it all.
+    if any(thread is not threading.current_thread() for thread in threading.enumerate()):
+        return
     try:
         _context.close()
     except CloseError as error:
@@ -116,10 +119,13 @@ os.register_at_fork(after_in_child=lambda: _context._after_fork())
 
 
 def get_runtime(device_: DeviceLike = None) -> Runtime:
-    """The runtime of a device; without one, the calling thread's."""
-    if device_ is not None:
-        return _context.runtime(device_)
+    """The runtime of a device: the calling thread's, if it is of that device. Without a device, the calling thread's."""
     chosen = current.runtime
+    if device_ is not None:
+        wanted = device(device_)
+        if chosen is not None and not chosen.is_closed and chosen.device == wanted:
+            return chosen
+        return _context.runtime(wanted)
     if chosen is None or chosen.is_closed:
         chosen = _context.runtime(infinirt.Device()).activate()
     return chosen

@@ -12,10 +12,13 @@ __all__ = [
     "bitwise_right_shift",
     "cast",
     "clip",
+    "digamma",
     "div",
     "equal",
     "erf",
     "erfc",
+    "erfinv",
+    "float_power",
     "floor",
     "floor_divide",
     "fmin",
@@ -27,10 +30,13 @@ __all__ = [
     "hardswish",
     "hardtanh",
     "hypot",
+    "ldexp",
+    "lerp",
     "less",
     "less_equal",
     "log1p",
     "log10",
+    "log_add_exp2",
     "logaddexp",
     "mul",
     "mul_scalar",
@@ -89,6 +95,9 @@ def clip(
 ) -> Tensor:
     """`input`, but not below `min_val` and not above `max_val`, which may be broadcast; what is not a number stays so."""
 
+def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The logarithmic derivative of the gamma function."""
+
 def div(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`input / other`."""
 
@@ -100,6 +109,14 @@ def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """One minus the error function."""
+
+def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of the error function."""
+
+def float_power(
+    input: Tensor, exponent: Tensor | float, scalar_exponent: float, *, out: Tensor | None = None
+) -> Tensor:
+    """`input` to the power of `exponent` or, where that is null, of `scalar_exponent`."""
 
 def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Rounded down."""
@@ -136,6 +153,19 @@ def hardtanh(
 def hypot(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`sqrt(input * input + other * other)` without overflow on the way."""
 
+def ldexp(input: Tensor, exp: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """`input` times 2 to the power of `exp`."""
+
+def lerp(
+    start: Tensor,
+    end: Tensor | float,
+    weight: Tensor | float,
+    weight_scalar: float,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`start + weight * (end - start)`; where `weight` is null, `weight_scalar` takes its place."""
+
 def less(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """1 where `input` is less than `other`, 0 elsewhere. The output is BOOL, I8 or U8."""
 
@@ -147,6 +177,9 @@ def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`log(1 + input)`."""
+
+def log_add_exp2(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """`log2(2^input + 2^other)` without overflow on the way."""
 
 def logaddexp(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`log(exp(input) + exp(other))` without overflow on the way."""

@@ -348,7 +348,7 @@ class Runtime:
         if captured is None:
             self._place.drop_steps(before)
             self._place.record_call(_without_stream(op))
-        elif captured.nodes:
+        elif captured.nodes():
             if self._place.recorded_steps != before:
                 self._place.drop_steps(before)
                 raise RuntimeError(

@@ -174,7 +174,7 @@ def test_operators_of_infinicore_and_others_make_one_graph(runtime: infinicore.R
     runtime.add_graph_operator(lambda: runtime.memcpy_d2d(other, y.data_ptr(), 64))
     runtime.add_graph_operator(infinicore.GraphOperator(infinicore.mul, y, y, out=y))
     graph = runtime.stop_graph_recording()
-    assert (graph.operator_count, graph.segment_count) == (3, 1)
+    assert graph.segment_count == 1
     for value in (1.0, 2.0):
         x.copy_(infinicore.full([16], value, device=runtime.place))
         graph.run()

@@ -13,7 +13,12 @@ from .header import signatures
 RULES = {
     "map": "Broadcast", "copy": "Broadcast", "cast": "Broadcast", "constant": "Given", "fill": "Given", "gemm": "Product",
 }  # fmt: skip
-CALLABLE = tuple(operator for operator in OPERATORS if operator.kind in RULES)
+# Those with a tensor that is read and written, or read in two halves, have no form of one call yet.
+CALLABLE = tuple(
+    operator
+    for operator in OPERATORS
+    if operator.kind in RULES and not operator.halves and all(t.role != "inout" for t in operator.tensors)
+)
 # What `infinicore` offers under the operators' own names; the rest is used by functions that are written out.
 PUBLIC = tuple(operator for operator in CALLABLE if operator.kind in ("map", "cast"))
 
