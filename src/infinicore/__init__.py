@@ -14,7 +14,36 @@ import infinirt as _infinirt  # noqa: F401  # the objects that _core is built on
 
 from . import context, creation, functions, memory, nn, operators
 from ._tensor_str import get_printoptions, printoptions, set_printoptions
+from .allocators import (
+    DevicePinnedHostAllocator,
+    MemoryAllocator,
+    PinnableBlockAllocator,
+    StreamOrderedAllocator,
+)
+from .context import (
+    Context,
+    add_graph_operator,
+    allocate_host_memory,
+    allocate_memory,
+    allocate_pinned_host_memory,
+    cancel_graph_recording,
+    get_context,
+    get_device,
+    get_device_count,
+    get_infiniop_handle,
+    get_runtime,
+    get_stream,
+    is_graph_recording,
+    set_device,
+    start_graph_recording,
+    stop_graph_recording,
+    sync_device,
+    sync_stream,
+    trim_memory,
+)
 from .creation import *  # noqa: F403
+from .device import device
+from .device_event import DeviceEvent
 from .dtype import (
     bfloat16,
     bool,
@@ -51,41 +80,12 @@ from .dtype import (
     uint64,
 )
 from .functions import *  # noqa: F403
-from .operators import *  # noqa: F403
-from .recording import record
-from .tensor import Tensor
-from .allocators import (
-    DevicePinnedHostAllocator,
-    MemoryAllocator,
-    PinnableBlockAllocator,
-    StreamOrderedAllocator,
-)
-from .context import (
-    Context,
-    add_graph_operator,
-    allocate_host_memory,
-    allocate_memory,
-    allocate_pinned_host_memory,
-    cancel_graph_recording,
-    get_context,
-    get_device,
-    get_device_count,
-    get_infiniop_handle,
-    get_runtime,
-    get_stream,
-    is_graph_recording,
-    set_device,
-    start_graph_recording,
-    stop_graph_recording,
-    sync_device,
-    sync_stream,
-    trim_memory,
-)
-from .device import device
-from .device_event import DeviceEvent
 from .graph import Graph, GraphOperator
 from .memory import Memory
+from .operators import *  # noqa: F403
+from .recording import record
 from .runtime import CloseError, Runtime
+from .tensor import Tensor
 
 __all__ = [
     "CloseError",
@@ -111,19 +111,19 @@ __all__ = [
     "cdouble",
     "cfloat",
     "chalf",
-    "complex128",
     "complex16",
     "complex32",
     "complex64",
+    "complex128",
     "context",
     "device",
     "double",
     "dtype",
     "float",
+    "float8",
     "float16",
     "float32",
     "float64",
-    "float8",
     "from_numpy_dtype",
     "from_torch_dtype",
     "get_context",
@@ -135,10 +135,10 @@ __all__ = [
     "get_stream",
     "half",
     "int",
+    "int8",
     "int16",
     "int32",
     "int64",
-    "int8",
     "is_graph_recording",
     "long",
     "memory",
@@ -155,10 +155,10 @@ __all__ = [
     "to_numpy_dtype",
     "to_torch_dtype",
     "trim_memory",
+    "uint8",
     "uint16",
     "uint32",
     "uint64",
-    "uint8",
 ]
 __all__ += creation.__all__
 __all__ += functions.__all__

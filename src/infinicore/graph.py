@@ -91,7 +91,9 @@ class Graph:
                 f"a graph is made by recording, not of {type(recorded).__name__}; see infinicore.record()"
             )
         self._recorded: Recorded | None = recorded
-        self._device = device if device is not None else getattr(getattr(recorded, "place", None), "device", None)
+        self._device = (
+            device if device is not None else getattr(getattr(recorded, "place", None), "device", None)
+        )
 
     def _open(self) -> Recorded:
         if self._recorded is None:
@@ -126,7 +128,8 @@ class Graph:
             how = "one launch of a device graph" if captured else "called in each run"
             lines.append(f"segment {number}: {how}")
             lines += [
-                f"  {text}  [{touched} bytes]" if touched else f"  {text}" for text, touched in steps[first:last]
+                f"  {text}  [{touched} bytes]" if touched else f"  {text}"
+                for text, touched in steps[first:last]
             ]
         return "\n".join(lines)
 
@@ -173,7 +176,9 @@ def capture_of(operator: GraphOperator, stream: infinirt.Stream) -> infinirt.Gra
 class CallGraph:
     """Operators of a device type that the operator library does not know: functions, captured where that is possible."""
 
-    def __init__(self, operators: list[GraphOperator], runtime: Runtime, reserve: infinirt.CacheReserve) -> None:
+    def __init__(
+        self, operators: list[GraphOperator], runtime: Runtime, reserve: infinirt.CacheReserve
+    ) -> None:
         self._runtime = runtime
         self._reserve = reserve  # memory that was allocated while recording
         self._operators = operators

@@ -24,7 +24,9 @@ def numbers(shape: Any, dtype: Any = "float32") -> np.ndarray[Any, Any]:
 def new_place(ordinal: int = 0) -> _core.Place:
     """A place of its own, on the CPU device."""
     device = infinirt.Device(f"cpu:{ordinal}")
-    return _core.Place(infinicore.device("cpu", ordinal), device.create_stream(), infinirt.CachingPool(device))
+    return _core.Place(
+        infinicore.device("cpu", ordinal), device.create_stream(), infinirt.CachingPool(device)
+    )
 
 
 def keep_busy(place: _core.Place) -> None:
