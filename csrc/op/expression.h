@@ -128,7 +128,14 @@ inline T sigmoid(T x) {
   return (x < T(0) ? e : T(1)) / (T(1) + e);
 }
 
-inline double hypot(double a, double b) { return INFINIOP_C(hypot)(a, b); }
+inline double hypot(double a, double b) {
+#ifdef __CUDACC__
+  // The GPU's is infinite for the largest number and a small one. What is this much smaller does not count.
+  const double x = fabs(a), y = fabs(b), larger = x > y ? x : y, smaller = x > y ? y : x;
+  if (smaller <= larger * 0x1p-27) return larger;
+#endif
+  return INFINIOP_C(hypot)(a, b);
+}
 inline float hypot(float a, float b) { return INFINIOP_C(hypotf)(a, b); }
 
 template <class T>
