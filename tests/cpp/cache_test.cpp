@@ -450,6 +450,8 @@ TEST(calls_are_recorded) {
 
 TEST(a_cache_in_want_gets_what_others_do_not_use) {
   skip_on_native("the memory of the device is not ours to limit");
+  const char* memory = std::getenv("INFINIRT_CPU_MEMORY");
+  if (memory && std::strstr(memory, "guarded")) check::skip("what is given back stays in quarantine, and counts");
   OK(infinirtXSetMemoryLimit(0, 100 * kMiB));
   infinirtXCache_t first = make_cache(), second = make_cache();
   OK(infinirtXCacheFree(take(first, 64 * kMiB, nullptr), first, nullptr));
