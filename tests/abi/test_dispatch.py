@@ -48,6 +48,7 @@ def test_stubs_route_replace_and_report(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("before", "after"),
     [

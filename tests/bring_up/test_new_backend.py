@@ -65,7 +65,7 @@ def results(project: Path) -> set[str]:
     return {case["result"] for case in json.loads((project / "report.json").read_text())["cases"]}
 
 
-@pytest.mark.parametrize("language", ["c", "python"])
+@pytest.mark.parametrize("language", ["c", pytest.param("python", marks=pytest.mark.full)])
 def test_from_blanks_to_a_green_report(tmp_path: Path, language: str) -> None:
     assert new_backend("mychip", "--lang", language, folder=tmp_path).returncode == 0
     project = tmp_path / "mychip"

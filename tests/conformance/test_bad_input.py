@@ -15,7 +15,14 @@ MAIN = Path(__file__).with_name("bad_input_main.py")
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("memory", ["", "isolated", "guarded"])
+@pytest.mark.parametrize(
+    "memory",
+    [
+        "",
+        pytest.param("isolated", marks=pytest.mark.full),
+        pytest.param("guarded", marks=pytest.mark.full),
+    ],
+)
 def test_every_function_survives_wrong_arguments(seed: int, memory: str) -> None:
     library = directory("--lib-dir") / "libinfinirt.so.1"
     done = subprocess.run(

@@ -80,6 +80,7 @@ def build_outcome(root: Path, variant: str) -> tuple[Path | None, str]:
         f"-S{ROOT}",
         f"-B{folder}",
         "-DCMAKE_BUILD_TYPE=Release",
+        "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG",  # compiles in two thirds of the time; the package has -O2
         "-DINFINIRT_BUILD_TESTS=ON",
         "-DINFINIRT_BUILD_PYTHON=OFF",
         "-DINFINIRT_WERROR=ON",
@@ -128,7 +129,7 @@ def test_operators_in_other_settings(name: str, setting: str, pytestconfig: pyte
     "setting",
     [
         "minimal",
-        "isolated",
+        pytest.param("isolated", marks=pytest.mark.full),
         pytest.param("guarded", marks=pytest.mark.full),
         pytest.param("one worker", marks=pytest.mark.full),
     ],

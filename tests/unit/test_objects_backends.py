@@ -44,7 +44,14 @@ def test_on_the_smallest_backend() -> None:
     run_tests(*NOUNS, INFINIRT_CPU_MIN="1", INFINIRT_TEST_DEVICE_TYPE="cpu-min")
 
 
-@pytest.mark.parametrize("define", ["TOY_DEVICES=2", "TOY_MINIMAL", "TOY_LOW"])
+@pytest.mark.parametrize(
+    "define",
+    [
+        "TOY_MINIMAL",
+        pytest.param("TOY_DEVICES=2", marks=pytest.mark.full),
+        pytest.param("TOY_LOW", marks=pytest.mark.full),
+    ],
+)
 def test_on_a_plugin(define: str, tmp_path: Path) -> None:
     run_tests(
         *NOUNS,
