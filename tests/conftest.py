@@ -48,6 +48,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=os.environ.get("INFINIRT_CPP_BUILD_ROOT", "build/cpp"),
         help="where the C++ tests are built (default: build/cpp, or INFINIRT_CPP_BUILD_ROOT)",
     )
+    group.addoption(
+        "--part", metavar="I/N", help="only every N-th of the tests chosen, from the I-th (1 is the first)"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -73,6 +76,24 @@ def cpp_variants(config: pytest.Config) -> list[str]:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "cpp_variant" in metafunc.fixturenames:
         metafunc.parametrize("cpp_variant", cpp_variants(metafunc.config))
+
+
+def part(text: str) -> tuple[int, int]:
+    index, _, count = text.partition("/")
+    if not (index.isdigit() and count.isdigit() and 1 <= int(index) <= int(count)):
+        raise pytest.UsageError(f"--part: {text!r} is not I/N with I from 1 to N, like 1/4")
+    return int(index), int(count)
+
+
+@pytest.hookimpl(trylast=True)  # of what -m and -k have left
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    wanted = config.getoption("--part")
+    if wanted is None:
+        return
+    index, count = part(wanted)
+    chosen = items[index - 1 :: count]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+    items[:] = chosen
 
 
 @cache

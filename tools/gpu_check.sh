@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Checks the working tree on a machine with a GPU and no network: plain CMake build, staged install, the whole test suite,
+# Checks the working tree on a machine with a GPU and no network: plain CMake build, staged install, the tests on the GPU,
 # the benchmarks. Every part runs, whatever the others say; the table at the end and the exit status report all of them.
 #
 # Needs a C++20 compiler, CMake, Python 3.10 or newer with headers, pytest, hypothesis and NumPy. Settings, all optional:
 #   PYTHON=python3   BUILD_DIR=build/gpu   JOBS=<cores>   TEST_LIMIT=420   BENCH_LIMIT=120 (seconds)
 #   REPORT_DIR=<dir>     keeps each part's whole output there
-#   PARTS="tests memcheck bench"   which of these to run after the build
+#   PARTS="tests memcheck kit bench"   which of these to run after the build; "suite" is the whole suite, CPU tests, too
 # Arguments go to pytest: tools/gpu_check.sh -k graph
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -53,15 +53,44 @@ export INFINIRT_CPP_BUILD_ROOT=$PWD/$BUILD_DIR/cpp
 export CMAKE_BUILD_PARALLEL_LEVEL=$JOBS
 part import 30 "$PYTHON" -m infinirt --lib-dir
 
-wanted() { case " ${PARTS:-tests memcheck bench} " in *" $1 "*) ;; *) return 1 ;; esac; }
+wanted() { case " ${PARTS:-tests memcheck kit bench} " in *" $1 "*) ;; *) return 1 ;; esac; }
 
+# in_parts COUNT ARGUMENTS...: pytest in so many processes, each with its share of the tests; their outputs in order.
+# shellcheck disable=SC2329 # called by a bash of its own, under `timeout`
+in_parts() {
+    local count=$1 index code=0 processes=()
+    shift
+    for ((index = 1; index <= count; index++)); do
+        "$PYTHON" -m pytest -q -p no:cacheprovider --part="$index/$count" "$@" >"$REPORT_DIR/part-$index.log" 2>&1 &
+        processes+=($!)
+    done
+    for ((index = 1; index <= count; index++)); do
+        wait "${processes[index - 1]}"
+        case $? in 0 | 5) ;; *) code=1 ;; esac # 5: nothing fell to this part
+        grep -v '^$' "$REPORT_DIR/part-$index.log"
+    done
+    return "$code"
+}
+export -f in_parts
+export PYTHON REPORT_DIR
+
+# An operator's test is mostly its kernel's compilation, so these run in many processes; the others may look at what the
+# whole GPU does, and run alone.
 if wanted tests; then
-    part tests "${TEST_LIMIT:-420}" "$PYTHON" -m pytest -q -p no:cacheprovider -m "not soak" --require-gpu tests "$@"
+    part operators "${TEST_LIMIT:-420}" bash -c 'in_parts "$@"' - "$JOBS" -m "gpu and not soak" --require-gpu tests/ops "$@"
+    part tests "${TEST_LIMIT:-420}" "$PYTHON" -m pytest -q -p no:cacheprovider -m "gpu and not soak" --require-gpu tests \
+        --ignore=tests/ops "$@"
+fi
+if wanted suite; then
+    part suite "${SUITE_LIMIT:-1800}" bash -c 'in_parts "$@"' - "$JOBS" -m "not gpu and not soak" tests "$@"
 fi
 # API errors are left out: tests make them on purpose, and the library itself when it looks at addresses of the host.
 if wanted memcheck; then
     part memcheck "${MEMCHECK_LIMIT:-240}" compute-sanitizer --tool memcheck --report-api-errors no --error-exitcode 9 \
         --target-processes all "$PYTHON" -m pytest -q -p no:cacheprovider -m "memcheck and not soak" --require-gpu tests
+fi
+if wanted kit; then
+    part conformance 120 "$PYTHON" -m infinirt conformance --backend nvidia --level full
 fi
 if wanted bench; then
     for bench in "$BUILD_DIR"/benchmarks/*_bench; do

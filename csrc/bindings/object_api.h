@@ -35,6 +35,8 @@ struct ObjectApi {
   /// Later, where this is not possible now. Never fails, never raises.
   void (*reserve_destroy)(PyObject* pool, infinirtXCacheReserve_t reserve, PyObject* stream);
 
+  /// Makes a graph the next step of what a stream captures. Needs no lock.
+  infinirtError_t (*embed_graph)(infinirtStream_t stream, infinirtGraph_t child);
   /// Destroys an executable graph: later, where this is not possible now. Never fails, never raises.
   void (*graph_exec_destroy)(infinirtGraphExec_t exec);
 

@@ -61,7 +61,7 @@ def to_numpy_dtype(of: dtype) -> numpy.dtype[Any]:
     import numpy
 
     if of.name in _NOT_IN_NUMPY:
-        raise TypeError(f"NumPy has no type for {of!r}; .to(infinicore.complex64) first")
+        raise TypeError(f"NumPy has no type for {of!r}, and there is no conversion from it")
     if of.name in _ML_DTYPES:
         import ml_dtypes
 

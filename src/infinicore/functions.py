@@ -43,11 +43,16 @@ def broadcast_to(input: Tensor, size: Sequence[int], *, out: Tensor | None = Non
 def matmul(input: Tensor, other: Tensor, *, alpha: float = 1.0, out: Tensor | None = None) -> Tensor:
     """`alpha` times the product of two matrices, or of as many as the dimensions before the last two say.
 
-    Either may be one matrix for all of the other's. Needs an operator library that has Gemm.
+    Either may be one matrix for all of the other's.
     """
-    product = _core.building_blocks.get("gemm")
-    if product is None:
-        raise NotImplementedError("matmul(): this build of the operator library has no Gemm")
+    for name, given in (("input", input), ("other", other)):
+        if not isinstance(given, Tensor):
+            raise TypeError(f"matmul(): {name} must be a Tensor, not {type(given).__name__}")
+        if given.ndim < 2:
+            raise ValueError(
+                f"matmul(): {name} has shape {given.shape}; a matrix was expected. unsqueeze() makes a row or a column of a vector"
+            )
+    product = _core.building_blocks["gemm"]
     if max(input.ndim, other.ndim) <= 3:
         return product(input, other, alpha, 0.0, out=out)
     before = input.shape[:-2] if input.ndim > 3 else other.shape[:-2]

@@ -184,10 +184,30 @@ class CallGraph:
         self._operators = operators
         self._launches: list[tuple[int, int, infinirt.GraphExec | None]] = []
         self._runs = 0
+        children: list[infinirt.Graph] = []
         for number, operator in enumerate(operators):
             graph = capture_of(operator, runtime.stream)
-            launch = None if graph is None else graph.instantiate()
-            self._launches.append((number, number + 1, launch))
+            if graph is not None:
+                children.append(graph)
+                continue
+            self._join(children, number)
+            self._launches.append((number, number + 1, None))
+        self._join(children, len(operators))
+
+    def _join(self, children: list[infinirt.Graph], end: int) -> None:
+        """What was captured up to operator `end`, as one launch."""
+        if not children:
+            return
+        builder = infinirt.GraphBuilder(self._runtime.stream).begin_building("thread_local")
+        try:
+            for child in children:
+                builder.embed(child)
+        except BaseException:
+            builder.close()
+            raise
+        whole = builder.end_building().graph.instantiate()
+        self._launches.append((end - len(children), end, whole))
+        children.clear()
 
     def run(self) -> None:
         stream = self._runtime.stream  # raises when the runtime was closed

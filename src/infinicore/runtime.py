@@ -75,7 +75,7 @@ class Runtime:
             self._place: _core.Place | None = None
             self._no_operators: infinirt.NotSupportedError | None = None
             try:
-                self._place = _core.Place(_place_device(self._device), self._stream, self._allocator.pool)
+                self._place = _core.Place(self._device, self._stream, self._allocator.pool)
                 self._parts.append(("operator handle", self._place.close))
             except infinirt.NotSupportedError as error:  # everything else works there
                 self._no_operators = error.with_traceback(None)
@@ -443,23 +443,6 @@ def _without_stream(operator: GraphOperator) -> Callable[[infinirt.Stream], None
 
     call.__name__ = operator.name
     return call
-
-
-class _PlaceDevice:
-    """A device as places know it: this runtime's type and number."""
-
-    def __init__(self, type_name: str, index: int) -> None:
-        self.type_name = type_name
-        self.index = index
-
-    def __str__(self) -> str:
-        return f"{self.type_name}:{self.index}"
-
-
-def _place_device(device: Device) -> _core.DeviceLike:
-    """The device itself, unless its number under a name that several makers share is another than its own."""
-    real = device.resolve()
-    return device if device.index == real.ordinal else _PlaceDevice(real.type, real.ordinal)
 
 
 def _size(value: object, name: str) -> int:

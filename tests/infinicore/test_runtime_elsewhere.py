@@ -36,6 +36,7 @@ def test_everything_but_operators_works_there() -> None:
         runtime.add_graph_operator(lambda: runtime.memcpy_d2d(scratch, memory, 1024))
         runtime.add_graph_operator(lambda: runtime.memcpy_d2d(memory.data() + 1024, scratch, 1024))
         graph = runtime.stop_graph_recording()
+        assert (graph.operator_count, graph.segment_count) == (2, 1)
         graph.run()
         back = np.empty_like(data)
         runtime.memcpy_d2h(back, memory.data() + 1024, 1024)

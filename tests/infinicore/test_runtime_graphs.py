@@ -204,3 +204,20 @@ def test_an_operator_does_one_thing_or_the_other(runtime: infinicore.Runtime) ->
     x.copy_(infinicore.ones([16], device=runtime.place))
     graph.run()
     assert x.tolist() == [2.0] * 16
+
+
+def test_memory_that_runs_out_while_recording_leaves_the_recording_as_it_was() -> None:
+    with infinicore.Runtime("cpu") as runtime:
+        runtime.activate()
+        x = infinicore.ones([1000], device=runtime.place)
+        runtime.allocator.limit = 8 * MIB
+        runtime.start_graph_recording()
+        y = x + x
+        before = runtime.place.recorded_steps
+        with pytest.raises(infinirt.OutOfMemoryError, match="bytes were asked for"):
+            infinicore.broadcast_to(x, [10_000, 1000])
+        assert runtime.place.recorded_steps == before
+        z = y + x
+        graph = runtime.stop_graph_recording()
+        graph.run()
+        assert z.tolist() == [3.0] * 1000

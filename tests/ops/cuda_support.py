@@ -19,7 +19,7 @@ from installed import directory, output_of, program
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
-KINDS = ["map", "copy", "cast", "constant", "fill"]
+KINDS = ["map", "copy", "cast", "constant", "fill", "gemm", "scale"]  # as OperatorKind in csrc/op/operator.h
 # As the build does: files that go into the library as text.
 EMBEDDED = ("nvidia/kernel.cu", "nvidia/arguments.h", "expression.h", "narrow.h")
 NAME_SIZE, ARGUMENTS_SIZE = 1 << 16, 1024

@@ -13,7 +13,7 @@ from op_cases import layouts, ordinary, output, special, values_of
 from op_support import BY_NAME, NUMPY, check, reference
 
 import infinirt
-from infiniop.schema import OPERATORS, Operator
+from infiniop.schema import OPERATORS, Operator, Tensor
 from infiniop.schema.model import EVERYTHING
 
 pytestmark = pytest.mark.full
@@ -156,3 +156,32 @@ def test_long_tensors_count_in_64_bits(cuda: CudaText, tmp_path: Path) -> None:
     assert "uint64_t" in cuda.describe_arrays(add, ["F32"] * 3, [out, x, x]).text
     cuda.run_on_host(add, ["F32"] * 3, [out, x, x])
     assert np.array_equal(out, x + x)
+
+
+# A part of Gemm that no entry of the schema stands for.
+SCALE = Operator(
+    "Gemm_scale",
+    "",
+    (Tensor("c", "out"), Tensor("x")),
+    BY_NAME["Gemm"].dtypes,
+    lambda np, x: x,
+    kind="scale",  # type: ignore[arg-type]
+)
+
+
+@pytest.mark.peer("nvidia-cuda-nvrtc")
+@pytest.mark.parametrize("dtype", SCALE.dtypes)
+def test_what_is_left_of_a_product_without_terms(dtype: str, cuda: CudaText) -> None:
+    for layout in ("contiguous", "strided"):
+        assert b"infiniopGemm_scale" in compile_for(
+            cuda, described(cuda, SCALE, [dtype] * 2, layout), "sm_90"
+        )
+    x = np.arange(143).reshape(11, 13).astype(NUMPY[dtype])
+    for view in (x.copy(), x.copy().T, x.copy()[::2, ::-3]):
+        expected = view.astype(np.float64) * 0.5
+        out = np.zeros_like(view)
+        cuda.run_on_host(SCALE, [dtype] * 2, [out, view], [0.5])
+        assert np.array_equal(out.astype(np.float64), expected.astype(view.dtype).astype(np.float64))
+        view[...] = np.nan
+        cuda.run_on_host(SCALE, [dtype] * 2, [out, view], [0.0])
+        assert not out.any()

@@ -59,18 +59,6 @@ struct Captured {
   std::string message;  // the first failure's; ending the capture fails after it, and says less
 };
 
-// Work that was captured before, as a node of what the stream captures now.
-infinirtError_t embed(infinirtGraph_t child, infinirtStream_t stream) {
-  infinirtStreamCaptureStatus status = infinirtStreamCaptureStatusNone;
-  infinirtGraph_t graph = nullptr;
-  const infinirtGraphNode_t* before = nullptr;
-  size_t count = 0;
-  if (auto error = runtime.StreamGetCaptureInfo_v2(stream, &status, nullptr, &graph, &before, &count)) return error;
-  infinirtGraphNode_t node = nullptr;
-  if (auto error = runtime.GraphAddChildGraphNode(&node, graph, before, count, child)) return error;
-  return runtime.StreamUpdateCaptureDependencies(stream, &node, 1, infinirtStreamSetCaptureDependencies);
-}
-
 // Captures on a stream of its own: work that other threads give the place's stream meanwhile is none of ours.
 Captured capture(const std::vector<Step>& steps, size_t first, size_t last, infinirtStream_t stream) {
   Captured result;
@@ -79,7 +67,7 @@ Captured capture(const std::vector<Step>& steps, size_t first, size_t last, infi
   if (result.error) return result;
   for (size_t i = first; i < last && !result.error; ++i) {
     if (steps[i].graph) {
-      result.error = embed(steps[i].graph, stream);
+      result.error = objects->embed_graph(stream, steps[i].graph);
     } else if ((result.status = steps[i].launch(stream))) {
       result.error = runtime.PeekAtLastError();
       if (!result.error) result.error = infinirtErrorUnknown;

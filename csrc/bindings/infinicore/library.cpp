@@ -69,9 +69,6 @@ bool load_libraries() {
          find_runtime("infinirtStreamQuery", &runtime.StreamQuery) &&
          find_runtime("infinirtStreamBeginCapture", &runtime.StreamBeginCapture) &&
          find_runtime("infinirtStreamEndCapture", &runtime.StreamEndCapture) &&
-         find_runtime("infinirtStreamGetCaptureInfo_v2", &runtime.StreamGetCaptureInfo_v2) &&
-         find_runtime("infinirtStreamUpdateCaptureDependencies", &runtime.StreamUpdateCaptureDependencies) &&
-         find_runtime("infinirtGraphAddChildGraphNode", &runtime.GraphAddChildGraphNode) &&
          find_runtime("infinirtGraphInstantiateWithFlags", &runtime.GraphInstantiateWithFlags) &&
          find_runtime("infinirtGraphLaunch", &runtime.GraphLaunch) &&
          find_runtime("infinirtGraphDestroy", &runtime.GraphDestroy);

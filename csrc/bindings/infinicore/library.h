@@ -30,9 +30,6 @@ struct Runtime {
   decltype(&infinirtStreamQuery) StreamQuery;
   decltype(&infinirtStreamBeginCapture) StreamBeginCapture;
   decltype(&infinirtStreamEndCapture) StreamEndCapture;
-  decltype(&infinirtStreamGetCaptureInfo_v2) StreamGetCaptureInfo_v2;
-  decltype(&infinirtStreamUpdateCaptureDependencies) StreamUpdateCaptureDependencies;
-  decltype(&infinirtGraphAddChildGraphNode) GraphAddChildGraphNode;
   decltype(&infinirtGraphInstantiateWithFlags) GraphInstantiateWithFlags;
   decltype(&infinirtGraphLaunch) GraphLaunch;
   decltype(&infinirtGraphDestroy) GraphDestroy;

@@ -6,6 +6,7 @@
 #include "bindings/objects/capture.h"
 #include "bindings/objects/deferred.h"
 #include "bindings/objects/functions.h"
+#include "bindings/objects/graph.h"
 #include "bindings/objects/kernel_args.h"
 
 namespace infinirt::objects {
@@ -53,19 +54,6 @@ PyObject* end_capture(PyObject*, PyObject* given) {
   PyObject* result = error == infinirtSuccess ? PyLong_FromVoidPtr(graph) : raise_error(error);
   if (result) drain_deferred();
   return result;
-}
-
-// Makes a graph the next step of what a stream captures.
-infinirtError_t embed_in_capture(infinirtStream_t stream, infinirtGraph_t child) {
-  enum infinirtStreamCaptureStatus status = infinirtStreamCaptureStatusNone;
-  infinirtGraph_t graph = nullptr;
-  const infinirtGraphNode_t* before = nullptr;
-  size_t count = 0;
-  if (auto error = rt.StreamGetCaptureInfo_v2(stream, &status, nullptr, &graph, &before, &count)) return error;
-  if (status != infinirtStreamCaptureStatusActive) return infinirtErrorIllegalState;
-  infinirtGraphNode_t node = nullptr;
-  if (auto error = rt.GraphAddChildGraphNode(&node, graph, before, count, child)) return error;
-  return rt.StreamUpdateCaptureDependencies(stream, &node, 1, infinirtStreamSetCaptureDependencies);
 }
 
 PyObject* embed_graph(PyObject*, PyObject* args) {
@@ -256,6 +244,18 @@ PyObject* graph_exec_update(PyObject*, PyObject* args) {
 }
 
 }  // namespace
+
+infinirtError_t embed_in_capture(infinirtStream_t stream, infinirtGraph_t child) {
+  enum infinirtStreamCaptureStatus status = infinirtStreamCaptureStatusNone;
+  infinirtGraph_t graph = nullptr;
+  const infinirtGraphNode_t* before = nullptr;
+  size_t count = 0;
+  if (auto error = rt.StreamGetCaptureInfo_v2(stream, &status, nullptr, &graph, &before, &count)) return error;
+  if (status != infinirtStreamCaptureStatusActive) return infinirtErrorIllegalState;
+  infinirtGraphNode_t node = nullptr;
+  if (auto error = rt.GraphAddChildGraphNode(&node, graph, before, count, child)) return error;
+  return rt.StreamUpdateCaptureDependencies(stream, &node, 1, infinirtStreamSetCaptureDependencies);
+}
 
 PyMethodDef graph_functions[] = {
     {"begin_capture", begin_capture, METH_VARARGS, nullptr},

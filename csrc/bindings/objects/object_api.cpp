@@ -99,6 +99,7 @@ const ObjectApi table = {
     reserve_create,
     reserve_allocate,
     reserve_destroy,
+    embed_in_capture,
     destroy_graph_exec,
     buffer_memory,
     [](PyObject* buffer) { return host_address(as_buffer(buffer)); },

@@ -78,7 +78,6 @@ Computed computed_as(infiniDtype_t dtype) {
   }
 }
 
-constexpr int64_t kMostBlocks = int64_t{1} << 30;
 constexpr int kComputedSize[kComputed] = {4, 8, 1, 2, 4, 8, 1, 2, 4, 8};
 
 Route route_of(const Plan& plan, int operand) {

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "op/cpu/blas.h"
+#include "op/cpu/kernel.h"
 #include "op/cpu/tiles.h"
 #include "op/runtime.h"
 #include "op/tensor.h"
@@ -207,8 +208,6 @@ infinirtError_t run_gemm(const infinirtXBlock* block, void** args) {
   }
   return infinirtSuccess;
 }
-
-constexpr int64_t kMostBlocks = int64_t{1} << 30;
 
 class PreparedGemm final : public Prepared {
  public:

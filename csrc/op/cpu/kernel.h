@@ -8,6 +8,9 @@
 
 namespace infiniop::cpu {
 
+// Of one grid.
+inline constexpr int64_t kMostBlocks = int64_t{1} << 30;
+
 // How an operand gets from its memory to the type that is computed in, or back.
 struct Route {
   int32_t element_size;
