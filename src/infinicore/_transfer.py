@@ -44,9 +44,11 @@ def copy_between(dst: Tensor, src: Tensor) -> None:
     ready = src.broadcast_to(shape).to(dst.dtype).contiguous()
     target = dst if dst.is_contiguous() else _core.empty(dst._place, dst.dtype, shape)
     here, there = src._place.stream, dst._place.stream
-    there.wait(here)
-    bytes_of(ready).copy_to(bytes_of(target), stream=there)
-    here.wait(there)  # what is freed or written over there must not be so before it was read
+    # The host's device copies in the order of its stream without anybody waiting; to another, its memory is pageable.
+    working, other = (here, there) if here.device.type == "cpu" else (there, here)
+    working.wait(other)
+    bytes_of(ready).copy_to(bytes_of(target), stream=working)
+    other.wait(working)  # neither reads what is not there, nor frees or writes over what is still read
     if target is not dst:
         dst.copy_(target)
     if dst._is_shared or src._is_shared:

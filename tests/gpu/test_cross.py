@@ -85,6 +85,50 @@ def test_asynchronous_copies_on_either_ones_stream(pair: Pair, on: str) -> None:
     check_same(pair.get("cpu"), data)
 
 
+@pytest.mark.parametrize("shape", ["bytes", "plane", "volume"])
+@pytest.mark.parametrize("on", ["cpu", "nvidia"])
+def test_a_copy_reads_what_its_stream_waited_for(on: str, shape: str) -> None:
+    """The other device's memory is written only after the call was made, or would have been, had it not waited."""
+    size = 4096
+    pair = Pair(size)
+    pair.set_cpu(bytes(size))
+    begun, go = threading.Event(), threading.Event()
+
+    def hold(_: object) -> None:
+        begun.set()
+        go.wait(10)
+
+    threading.Timer(0.2, go.set).start()
+    with using("cpu"):
+        written = ok(rt.infinirtEventCreate())
+        ok(rt.infinirtLaunchHostFunc(pair.cpu_stream, hold, None))
+        ok(rt.infinirtMemsetAsync(pair.cpu, 7, size, pair.cpu_stream))
+        ok(rt.infinirtEventRecord(written, pair.cpu_stream))
+    stream = pair.cpu_stream if on == "cpu" else pair.gpu_stream
+    if on == "nvidia":
+        ok(rt.infinirtStreamWaitEvent(stream, written, 0))
+    assert begun.wait(10)
+    assert not go.is_set()
+    default = Kind.infinirtMemcpyDefault
+    if shape == "bytes":
+        ok(rt.infinirtMemcpyAsync(pair.gpu, pair.cpu, size, default, stream))
+    elif shape == "plane":
+        ok(rt.infinirtMemcpy2DAsync(pair.gpu, 64, pair.cpu, 64, 64, size // 64, default, stream))
+    else:
+        volume = rt.infinirtMemcpy3DParms()
+        volume.dstPtr = rt.make_infinirtPitchedPtr(pair.gpu, 64, 64, 8)
+        volume.srcPtr = rt.make_infinirtPitchedPtr(pair.cpu, 64, 64, 8)
+        volume.extent = rt.make_infinirtExtent(64, 8, size // 512)
+        volume.kind = default
+        ok(rt.infinirtMemcpy3DAsync(volume, stream))
+    if on == "cpu":
+        assert not go.is_set()  # nobody waited
+    ok(rt.infinirtStreamSynchronize(stream))
+    check_same(pair.get("nvidia"), bytes([7]) * size)
+    ok(rt.infinirtEventDestroy(written))
+    pair.close()
+
+
 def test_planes() -> None:
     pair = Pair(64 * 64)
     data = pattern(64 * 64)[: 64 * 64]

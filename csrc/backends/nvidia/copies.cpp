@@ -18,7 +18,8 @@ namespace {
 
 // Memory of another device type that the host can reach is host memory to the GPU: the address is translated, and the kind
 // left to the real library, which knows the other side.
-infinirtError_t translate(const void*& pointer, const char* argument, EngineDevice** owning) {
+// *is_device: whether it is such memory, and not what every device type takes for page-locked or pageable memory.
+infinirtError_t translate(const void*& pointer, const char* argument, EngineDevice** owning, bool* is_device) {
   Allocation found;
   if (!registry_find(pointer, &found)) return infinirtSuccess;
   *owning = static_cast<Engine*>(found.backend->engine)->devices[static_cast<size_t>(found.device)].get();
@@ -32,21 +33,24 @@ infinirtError_t translate(const void*& pointer, const char* argument, EngineDevi
                 argument, pointer, owner->name.c_str(), found.device);
   }
   pointer = host;
+  *is_device = true;
   return infinirtSuccess;
 }
 
 struct Operands {
-  void* dst;
-  const void* src;
-  enum infinirtMemcpyKind kind;
+  void* dst = nullptr;
+  const void* src = nullptr;
+  enum infinirtMemcpyKind kind = infinirtMemcpyDefault;
   EngineDevice* other = nullptr;  // that one side is memory of, pageable as far as the real library can tell
+  bool from_other = false;        // the source is its device memory
 
   infinirtError_t resolve() {
     if (!registry_may_hold(dst) && !registry_may_hold(src)) [[likely]]
       return infinirtSuccess;
     const void* target = dst;
-    if (auto error = translate(target, "dst", &other)) return error;
-    if (auto error = translate(src, "src", &other)) return error;
+    bool to_other = false;
+    if (auto error = translate(target, "dst", &other, &to_other)) return error;
+    if (auto error = translate(src, "src", &other, &from_other)) return error;
     dst = const_cast<void*>(target);
     if (other) kind = infinirtMemcpyDefault;
     return infinirtSuccess;
@@ -63,10 +67,24 @@ infinirtStream_t implicit_stream() {
   return thread_state().implicit_stream ? infinirtStreamPerThread : infinirtStreamLegacy;
 }
 
-// Whoever said that both sides are device memory does not expect the call to wait, and may hold a lock.
+// Work before the copy may be a wait for the other device, which is about to write the source; pageable memory, which the
+// source is to the real library, would be read now. A captured copy reads when its graph runs.
+infinirtError_t wait_for_source(infinirtStream_t stream) {
+  enum infinirtStreamCaptureStatus status = infinirtStreamCaptureStatusNone;
+  if (auto error = real.StreamIsCapturing(stream, &status)) return error;
+  return status == infinirtStreamCaptureStatusNone ? real.StreamSynchronize(stream) : infinirtSuccess;
+}
+
+// The copy itself, in the order of its stream.
 template <class Copy>
-infinirtError_t waiting(Copy copy) {
+infinirtError_t ordered(const Operands& o, infinirtStream_t stream, Copy copy) {
+  if (!o.other) [[likely]]
+    return copy();
+  // Whoever said that both sides are device memory does not expect the call to wait, and may hold a lock.
   const RareWaitScope scope;
+  if (o.from_other) {
+    if (auto error = wait_for_source(stream)) return error;
+  }
   return copy();
 }
 
@@ -103,7 +121,7 @@ infinirtError_t MemcpyAsync(void* dst, const void* src, size_t count, enum infin
     if (!is_staged(o, count, stream, &error)) error = real.MemcpyAsync(o.dst, o.src, count, o.kind, stream);
     return error;
   };
-  const infinirtError_t error = o.other ? waiting(copy) : copy();
+  const infinirtError_t error = ordered(o, stream, copy);
   if (error == infinirtSuccess) [[likely]]
     return error;
   return failed(FunctionId::MemcpyAsync, error, stream, "dst %p, src %p, count %zu, kind %d, stream %p", dst, src,
@@ -131,7 +149,7 @@ infinirtError_t Memcpy2DAsync(void* dst, size_t dpitch, const void* src, size_t 
   Operands o{dst, src, kind};
   if (auto error = o.resolve()) return error;
   const auto copy = [&] { return real.Memcpy2DAsync(o.dst, dpitch, o.src, spitch, width, height, o.kind, stream); };
-  const infinirtError_t error = o.other ? waiting(copy) : copy();
+  const infinirtError_t error = ordered(o, stream, copy);
   if (error == infinirtSuccess) [[likely]]
     return error;
   return failed(FunctionId::Memcpy2DAsync, error, stream,
@@ -142,13 +160,12 @@ infinirtError_t Memcpy2DAsync(void* dst, size_t dpitch, const void* src, size_t 
 namespace {
 
 // With addresses that the real library understands. Arrays are its own, and stay.
-infinirtError_t resolve_volume(struct infinirtMemcpy3DParms& p, EngineDevice** other) {
-  Operands o{p.dstPtr.ptr, p.srcPtr.ptr, p.kind};
+infinirtError_t resolve_volume(struct infinirtMemcpy3DParms& p, Operands& o) {
+  o = {p.dstPtr.ptr, p.srcPtr.ptr, p.kind};
   if (auto error = o.resolve()) return error;
   p.dstPtr.ptr = o.dst;
   p.srcPtr.ptr = const_cast<void*>(o.src);
   p.kind = o.kind;
-  *other = o.other;
   return infinirtSuccess;
 }
 
@@ -163,10 +180,10 @@ infinirtError_t volume_failed(FunctionId function, infinirtError_t error, const 
 infinirtError_t Memcpy3D(const struct infinirtMemcpy3DParms* p) {
   if (!p) return fail(infinirtErrorInvalidValue, "p is null");
   struct infinirtMemcpy3DParms changed = *p;
-  EngineDevice* other = nullptr;
-  if (auto error = resolve_volume(changed, &other)) return error;
-  if (other) {
-    if (auto error = synchronize_stream(*other->legacy)) return error;
+  Operands o;
+  if (auto error = resolve_volume(changed, o)) return error;
+  if (o.other) {
+    if (auto error = synchronize_stream(*o.other->legacy)) return error;
   }
   const auto call = thread_state().implicit_stream ? real_per_thread.Memcpy3D : real.Memcpy3D;
   const infinirtError_t error = call(&changed);
@@ -179,10 +196,10 @@ infinirtError_t Memcpy3DAsync(const struct infinirtMemcpy3DParms* p, infinirtStr
   if (!p) return fail(infinirtErrorInvalidValue, "p is null");
   note_call(FunctionId::Memcpy3DAsync, stream, nullptr);
   struct infinirtMemcpy3DParms changed = *p;
-  EngineDevice* other = nullptr;
-  if (auto error = resolve_volume(changed, &other)) return error;
+  Operands o;
+  if (auto error = resolve_volume(changed, o)) return error;
   const auto copy = [&] { return real.Memcpy3DAsync(&changed, stream); };
-  const infinirtError_t error = other ? waiting(copy) : copy();
+  const infinirtError_t error = ordered(o, stream, copy);
   return error == infinirtSuccess ? error : volume_failed(FunctionId::Memcpy3DAsync, error, *p, stream);
 }
 
