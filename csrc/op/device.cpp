@@ -40,6 +40,30 @@ std::string list_of_devices() {
   return text;
 }
 
+infiniStatus_t check_current_device(const char* function, const Handle& handle) {
+  const char* type = nullptr;
+  int id = 0;
+  if (auto error = infinirtXGetDeviceType(&type)) return fail_as_runtime(function, error);
+  if (auto error = api().GetDevice(&id)) return fail_as_runtime(function, error);
+  if (std::strcmp(type, handle.device_type) == 0 && id == handle.device_id) return INFINI_STATUS_SUCCESS;
+  return fail(
+      function, INFINI_STATUS_BAD_PARAM,
+      "the handle was made for %s:%d, but the thread's current device is %s:%d; make it current again, or make a "
+      "handle for this one",
+      handle.device_type, handle.device_id, type, id);
+}
+
+infiniStatus_t check_stream(const char* function, infinirtStream_t stream, const char* device_type, int device_id) {
+  const char* type = nullptr;
+  int id = 0;
+  if (auto error = infinirtXStreamGetDevice(stream, &type, &id)) return fail_as_runtime(function, error);
+  if (id == device_id && (type == device_type || std::strcmp(type, device_type) == 0)) return INFINI_STATUS_SUCCESS;
+  return fail(function, INFINI_STATUS_BAD_PARAM,
+              "stream %p is of %s:%d, but the descriptor was made for %s:%d; the predefined streams are those of the "
+              "thread's current device",
+              static_cast<void*>(stream), type, id, device_type, device_id);
+}
+
 }  // namespace infiniop
 
 using namespace infiniop;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "infinicore.h"
+#include "op/chain.h"
 #include "op/object.h"
 #include "op/operator.h"
 
@@ -17,6 +18,7 @@ class Device {
   virtual infiniDevice_t number() const = 0;
   // Chooses kernels for a plan on the thread's current device. Null: a runtime call failed with *error.
   virtual std::unique_ptr<Prepared> prepare(const Plan& plan, infinirtError_t* error) const = 0;
+  virtual std::unique_ptr<PreparedChain> prepare_chain(const ChainPlan& plan, infinirtError_t* error) const = 0;
 };
 
 // Null when the type has no operators.
@@ -28,5 +30,9 @@ struct Handle final : Object {
   const char* device_type;
   int device_id;
 };
+
+// What has to hold when a descriptor is made with a handle, and when one is used on a stream.
+infiniStatus_t check_current_device(const char* function, const Handle& handle);
+infiniStatus_t check_stream(const char* function, infinirtStream_t stream, const char* device_type, int device_id);
 
 }  // namespace infiniop

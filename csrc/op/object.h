@@ -7,7 +7,7 @@
 
 namespace infiniop {
 
-enum class Kind : uint8_t { None, Handle, Tensor, Operator };
+enum class Kind : uint8_t { None, Handle, Tensor, Operator, Chain };
 
 struct Object {
   virtual ~Object() = default;

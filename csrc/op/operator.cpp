@@ -105,7 +105,7 @@ struct Request {
   infiniStatus_t make_nest(Nest* nest) const {
     const auto& out = tensors[0]->shape;
     const int operands = 1 + info.inputs;
-    NestBuilder builder(operands);
+    NestBuilder<kMaxOperands> builder(operands);
     for (size_t d = 0; d < out.size(); ++d) {
       int64_t strides[kMaxOperands] = {};
       for (int t = 0; t < operands; ++t) {
@@ -181,17 +181,7 @@ infiniStatus_t create(const char* function, const OperatorInfo& full, void* hand
   if (attributes) std::memcpy(plan.attributes, attributes, sizeof plan.attributes);
   if (info.kind == OperatorKind::Constant) encode(info.constant, plan.dtype[0], plan.element);
 
-  const char* type = nullptr;
-  int id = 0;
-  if (auto error = infinirtXGetDeviceType(&type)) return fail_as_runtime(function, error);
-  if (auto error = api().GetDevice(&id)) return fail_as_runtime(function, error);
-  if (std::strcmp(type, handle->device_type) != 0 || id != handle->device_id) {
-    return fail(
-        function, INFINI_STATUS_BAD_PARAM,
-        "the handle was made for %s:%d, but the thread's current device is %s:%d; make it current again, or make a "
-        "handle for this one",
-        handle->device_type, handle->device_id, type, id);
-  }
+  if (auto status = check_current_device(function, *handle)) return status;
   descriptor->device = handle->device;
   descriptor->device_type = handle->device_type;
   descriptor->device_id = handle->device_id;
@@ -229,15 +219,7 @@ infiniStatus_t compute(const char* function, const OperatorInfo& full, const voi
   if (!descriptor) return status;
   const OperatorInfo& info = *descriptor->plan.info;
   const auto stream = static_cast<infinirtStream_t>(stream_pointer);
-  const char* type = nullptr;
-  int id = 0;
-  if (auto error = infinirtXStreamGetDevice(stream, &type, &id)) return fail_as_runtime(function, error);
-  if (id != descriptor->device_id || (type != descriptor->device_type && std::strcmp(type, descriptor->device_type))) {
-    return fail(function, INFINI_STATUS_BAD_PARAM,
-                "stream %p is of %s:%d, but the descriptor was made for %s:%d; the predefined streams are those of the "
-                "thread's current device",
-                stream_pointer, type, id, descriptor->device_type, descriptor->device_id);
-  }
+  if ((status = check_stream(function, stream, descriptor->device_type, descriptor->device_id))) return status;
   if (info.kind == OperatorKind::Fill && !values.element) {
     return fail(function, INFINI_STATUS_NULL_POINTER,
                 "value is null; it must point at an element in memory of the host");

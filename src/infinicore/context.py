@@ -218,11 +218,16 @@ def is_graph_recording() -> bool:
     return get_runtime().is_graph_recording()
 
 
-def start_graph_recording(device_: DeviceLike = None) -> None:
-    """Begins a graph of the calling thread, on a device if one is given, which becomes the thread's."""
+def start_graph_recording(
+    device_: DeviceLike = None, *, remove_unused: bool = True, fuse: bool = True, share_memory: bool = True
+) -> None:
+    """Begins a graph of the calling thread, on a device if one is given, which becomes the thread's.
+
+    What may be done to the graph before it runs is said at `infinicore.record()`.
+    """
     if device_ is not None:
         set_device(device_)
-    get_runtime().start_graph_recording()
+    get_runtime().start_graph_recording(remove_unused=remove_unused, fuse=fuse, share_memory=share_memory)
 
 
 def add_graph_operator(op: GraphOperator | Callable[[], object]) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import infinirt
 
 from . import _core
+from .graph_pictures import numbered
 
 if TYPE_CHECKING:
     from .runtime import Runtime
@@ -61,7 +62,13 @@ class Recorded(Protocol):
     @property
     def runs(self) -> int: ...
     @property
-    def steps(self) -> list[tuple[str, int]]: ...
+    def calls(self) -> int: ...
+    @property
+    def steps(self) -> list[tuple[str, int, list[str]]]: ...
+    @property
+    def removed(self) -> list[tuple[str, str]]: ...
+    @property
+    def refused(self) -> list[tuple[str, str]]: ...
     @property
     def segments(self) -> list[tuple[int, int, bool]]: ...
 
@@ -109,7 +116,17 @@ class Graph:
     @property
     def operator_count(self) -> int:
         """How many calls were recorded."""
-        return len(self._open().steps)
+        return self._open().calls
+
+    @property
+    def fused_count(self) -> int:
+        """How many of the calls are part of a kernel that does several."""
+        return sum(len(parts) for _, _, parts in self._open().steps)
+
+    @property
+    def removed_count(self) -> int:
+        """How many of the calls are not made, because nobody would see it."""
+        return len(self._open().removed)
 
     @property
     def segment_count(self) -> int:
@@ -117,36 +134,37 @@ class Graph:
         return len(self._open().segments)
 
     def explain(self) -> str:
-        """What the graph does, for people: its segments, their operators, and the bytes that each touches."""
-        recorded, lines = self._open(), []
-        steps, segments = recorded.steps, recorded.segments
-        lines.append(
-            f"Graph on {self._device}: {_number(len(steps), 'call')} in {_number(len(segments), 'segment')}, "
-            f"{recorded.reserved_bytes} bytes of its own, run {_number(recorded.runs, 'time')}"
-        )
-        for number, (first, last, captured) in enumerate(segments):
-            how = "one launch of a device graph" if captured else "called in each run"
-            lines.append(f"segment {number}: {how}")
-            lines += [
-                f"  {text}  [{touched} bytes]" if touched else f"  {text}"
-                for text, touched in steps[first:last]
-            ]
-        return "\n".join(lines)
+        """What the graph does, for people: its segments, their kernels, what these are made of, and what was left out.
+
+        >>> import infinicore
+        >>> x = infinicore.zeros([4])
+        >>> with infinicore.record() as recorded:
+        ...     y = x * 2 + 1
+        >>> print(recorded.graph.explain())  # doctest: +ELLIPSIS
+        Graph on cpu...: 3 calls in 1 segment: 3 fused into 1 kernel, ... bytes of its own, run 0 times
+        segment 0: one launch of a device graph
+          mul_scalar + add  [32 bytes], one pass over:
+            mul_scalar(float32[4], alpha=2.000000) -> float32[4]
+            ...
+        """
+        from .graph_pictures import as_text
+
+        return as_text(self._open(), self._device)
 
     def to_dot(self) -> str:
         """The graph in Graphviz' language: a cluster for each segment."""
-        recorded, lines = self._open(), ["digraph recorded {", "  node [shape=box];"]
-        steps = recorded.steps
-        for number, (first, last, captured) in enumerate(recorded.segments):
-            style = "solid" if captured else "dashed"
-            label = "device graph" if captured else "called"
-            lines += [f"  subgraph cluster_{number} {{", f'    label="{label}"; style={style};']
-            for step in range(first, last):
-                text = steps[step][0].replace("\\", "\\\\").replace('"', '\\"')
-                lines.append(f'    s{step} [label="{text}"];')
-            lines.append("  }")
-        lines += [f"  s{step} -> s{step + 1};" for step in range(len(steps) - 1)]
-        return "\n".join([*lines, "}"])
+        from .graph_pictures import as_dot
+
+        return as_dot(self._open())
+
+    def to_svg(self) -> str:
+        """The graph as a picture that browsers show; notebooks do so by themselves."""
+        from .graph_pictures import as_svg
+
+        return as_svg(self._open(), self._device)
+
+    def _repr_svg_(self) -> str:
+        return self.to_svg()
 
     def close(self) -> None:
         """Lets go of the graph and of its memory, which is used again after the last run. A second time does nothing."""
@@ -155,12 +173,8 @@ class Graph:
     def __repr__(self) -> str:
         if self._recorded is None:
             return f"<Graph on {self._device}, closed>"
-        calls, segments = _number(self.operator_count, "call"), _number(self.segment_count, "segment")
+        calls, segments = numbered(self.operator_count, "call"), numbered(self.segment_count, "segment")
         return f"<Graph of {calls} in {segments} on {self._device}>"
-
-
-def _number(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def capture_of(operator: GraphOperator, stream: infinirt.Stream) -> infinirt.Graph | None:
@@ -234,8 +248,20 @@ class CallGraph:
         return self._runs
 
     @property
-    def steps(self) -> list[tuple[str, int]]:
-        return [(operator.name, 0) for operator in self._operators]
+    def calls(self) -> int:
+        return len(self._operators)
+
+    @property
+    def steps(self) -> list[tuple[str, int, list[str]]]:
+        return [(operator.name, 0, []) for operator in self._operators]
+
+    @property
+    def removed(self) -> list[tuple[str, str]]:
+        return []
+
+    @property
+    def refused(self) -> list[tuple[str, str]]:
+        return []
 
     @property
     def segments(self) -> list[tuple[int, int, bool]]:

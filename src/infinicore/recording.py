@@ -37,13 +37,20 @@ class Recorder:
 
 
 @contextmanager
-def record(device: Any = None) -> Iterator[Recorder]:
+def record(
+    device: Any = None, *, remove_unused: bool = True, fuse: bool = True, share_memory: bool = True
+) -> Iterator[Recorder]:
     """Operators that this thread calls on a device inside the block are recorded, not run.
 
     Without a device on the thread's current one. An exception in the block drops what was recorded, and goes on.
+
+    What is done before the graph runs, and can be left out: calls whose results nobody can see are not made, nor copies that others
+    can do without (`remove_unused`); element-wise operators that follow one another become one kernel, and results that only that
+    kernel reads are not written (`fuse`); results that the program has let go of make room for later ones (`share_memory`). The
+    elements are the same in any case. `graph.explain()` says what was done.
     """
     place = place_for(device)
-    place.start_recording()
+    place.start_recording(remove_unused=remove_unused, fuse=fuse, share_memory=share_memory)
     recorder = Recorder(place)
     try:
         yield recorder

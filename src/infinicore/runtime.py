@@ -311,16 +311,19 @@ class Runtime:
             return self._place.is_recording
         return self._recording.operators is not None
 
-    def start_graph_recording(self) -> None:
+    def start_graph_recording(
+        self, *, remove_unused: bool = True, fuse: bool = True, share_memory: bool = True
+    ) -> None:
         """Begins a graph of the calling thread: operators of infinicore that it calls are recorded, not run.
 
-        Memory that the thread allocates until the end is the graph's, and stays where it is.
+        Memory that the thread allocates until the end is the graph's, and stays where it is. What may be done to the graph before it
+        runs is said at `infinicore.record()`.
         """
         self._check()
         if self.is_graph_recording():
             raise RuntimeError("a graph is being recorded on this thread already; stop or cancel that first")
         if self._place is not None:
-            self._place.start_recording()
+            self._place.start_recording(remove_unused=remove_unused, fuse=fuse, share_memory=share_memory)
             return
         self._recording.reserve = self._allocator.begin_pin()
         self._recording.operators = []

@@ -17,6 +17,26 @@ static unsigned __umulhi(unsigned a, unsigned b) {
   return static_cast<unsigned>(static_cast<unsigned long long>(a) * b >> 32);
 }
 
+#ifdef CHAIN
+#include "op/nvidia/chain.cu"
+
+extern "C" int run_chain(int vectors, unsigned blocks, void* const* o, const infiniop::ChainArguments* args) {
+  for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
+    for (threadIdx.x = 0; threadIdx.x < infiniop::kThreads; ++threadIdx.x) {
+#if INFINIOP_WIDTH > 1
+      if (vectors) {
+        INFINIOP_VECTORS_KERNEL(o[0], o[1], o[2], o[3], o[4], o[5], o[6], o[7], *args);
+        continue;
+      }
+#else
+      if (vectors) return 0;
+#endif
+      INFINIOP_ELEMENTS_KERNEL(o[0], o[1], o[2], o[3], o[4], o[5], o[6], o[7], *args);
+    }
+  }
+  return 1;
+}
+#else
 #include "op/nvidia/kernel.cu"
 
 extern "C" int run(int vectors, unsigned blocks, void* out, const void* in0, const void* in1, const void* in2,
@@ -39,3 +59,4 @@ extern "C" int run(int vectors, unsigned blocks, void* out, const void* in0, con
   }
   return 1;
 }
+#endif

@@ -21,8 +21,10 @@ ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
 KINDS = ["map", "copy", "cast", "constant", "fill", "gemm", "scale"]  # as OperatorKind in csrc/op/operator.h
 # As the build does: files that go into the library as text.
-EMBEDDED = ("nvidia/kernel.cu", "nvidia/arguments.h", "expression.h", "narrow.h")
-NAME_SIZE, ARGUMENTS_SIZE = 1 << 16, 1024
+EMBEDDED = (
+    "nvidia/kernel.cu", "nvidia/chain.cu", "nvidia/arguments.h", "nvidia/elements.h", "expression.h", "narrow.h",
+)  # fmt: skip
+NAME_SIZE, ARGUMENTS_SIZE = 1 << 16, 4096
 
 
 @dataclass
@@ -33,6 +35,18 @@ class Described:
     width: int
     arguments: tuple[bytes, bytes]
     blocks: tuple[int, int]
+
+
+@dataclass
+class ChainStep:
+    """A step of a chain: the operator, its inputs (operands, then steps) and the operand that the result goes to."""
+
+    operator: Operator
+    inputs: tuple[int, ...]
+    output: int = -1
+    dtypes: tuple[str, str] = ("F32", "F32")  # of the inputs, of the result
+    attributes: tuple[float, ...] = ()
+    element: bytes = b""
 
 
 class CudaText:
@@ -49,7 +63,7 @@ class CudaText:
         built = folder / "cuda_text.so"
         sources = [
             "nvidia/source.cpp",
-            "nest.cpp",
+            "nvidia/chain_source.cpp",
             "tensor.cpp",
             "object.cpp",
             "runtime.cpp",
@@ -64,6 +78,8 @@ class CudaText:
         self.library.program.restype = ctypes.c_char_p
         self.folder = folder
         self.program: str = self.library.program().decode()
+        self.library.chain_program.restype = ctypes.c_char_p
+        self.chain_program: str = self.library.chain_program().decode()
         self.files = self._files()
         self.library.option.restype = ctypes.c_char_p
         self.options: list[str] = []
@@ -127,7 +143,49 @@ class CudaText:
             )  # fmt: skip
         return described.width
 
-    def runner(self, text: str) -> ctypes.CDLL:
+    def describe_chain(
+        self, dtypes: Sequence[str], arrays: Sequence[Any], steps: Sequence[ChainStep]
+    ) -> Described:
+        """The first operand that a step writes has the shape of the chain."""
+        shape = next(arrays[step.output].shape for step in steps if step.output >= 0)
+        strides = [np.broadcast_to(array, shape).strides for array in arrays]
+        text = ctypes.create_string_buffer(NAME_SIZE)
+        elements, vectors = (ctypes.create_string_buffer(ARGUMENTS_SIZE) for _ in range(2))
+        blocks = (ctypes.c_uint * 2)()
+        flat = [step for all_strides in strides for step in all_strides]
+        described: list[int] = []
+        for step in steps:
+            kind = step.operator.kind
+            described += [
+                KINDS.index(kind), MAPS.index(step.operator) if kind == "map" else -1, len(step.inputs),
+                *(DTYPE_NUMBERS[name] for name in step.dtypes), *[*step.inputs, 0, 0, 0][:3], step.output,
+            ]  # fmt: skip
+        attributes = [value for step in steps for value in [*step.attributes, 0.0, 0.0][:2]]
+        width = self.library.describe_chain(
+            len(arrays), (ctypes.c_int * len(arrays))(*(DTYPE_NUMBERS[name] for name in dtypes)), len(shape),
+            (ctypes.c_int64 * len(shape))(*shape), (ctypes.c_int64 * len(flat))(*flat), len(steps),
+            (ctypes.c_int * len(described))(*described), (ctypes.c_double * len(attributes))(*attributes),
+            b"".join(step.element.ljust(16, b"\0") for step in steps), text, ctypes.c_size_t(NAME_SIZE), elements, vectors,
+            blocks,
+        )  # fmt: skip
+        assert width > 0
+        return Described(text.value.decode(), width, (elements.raw, vectors.raw), (blocks[0], blocks[1]))
+
+    def run_chain_on_host(
+        self, dtypes: Sequence[str], arrays: Sequence[Any], steps: Sequence[ChainStep], vectors: bool
+    ) -> int:
+        """One kernel of the chain, on arrays of the host. Returns the width; 1: there is no kernel for vectors."""
+        described = self.describe_chain(dtypes, arrays, steps)
+        if vectors and described.width == 1:
+            return 1
+        runner = self.runner(described.text, "-DCHAIN")
+        pointers = (ctypes.c_void_p * 8)(*(array.ctypes.data for array in arrays))
+        assert runner.run_chain(
+            int(vectors), described.blocks[vectors], pointers, described.arguments[vectors]
+        )
+        return described.width
+
+    def runner(self, text: str, *options: str) -> ctypes.CDLL:
         if text not in self.runners:
             place = self.folder / f"host{len(self.runners)}"
             place.mkdir()
@@ -136,7 +194,7 @@ class CudaText:
             assert self.compiler is not None
             output_of(
                 self.compiler, "-x", "c++", "-std=c++17", "-O1", "-w", "-fwrapv", "-ffp-contract=off", "-shared", "-fPIC",
-                HERE / "cuda_on_host.cpp", f"-I{place}", f"-I{ROOT / 'csrc'}", "-o", built,
+                *options, HERE / "cuda_on_host.cpp", f"-I{place}", f"-I{ROOT / 'csrc'}", "-o", built,
             )  # fmt: skip
             self.runners[text] = ctypes.CDLL(str(built))
         return self.runners[text]

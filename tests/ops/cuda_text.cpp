@@ -2,6 +2,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "op/nvidia/chain_source.h"
 #include "op/nvidia/source.h"
 
 using namespace infiniop;
@@ -16,7 +17,7 @@ extern "C" int describe(const char* name, int kind, int map, int operands, const
   info.map = map;
   Plan plan{};
   plan.info = &info;
-  NestBuilder builder(operands);
+  NestBuilder<kMaxOperands> builder(operands);
   for (int d = 0; d < dimensions; ++d) {
     int64_t steps[kMaxOperands] = {};
     for (int t = 0; t < operands; ++t) steps[t] = sizes[d] == 1 ? 0 : strides[t * dimensions + d];
@@ -34,6 +35,50 @@ extern "C" int describe(const char* name, int kind, int map, int operands, const
   blocks[1] = nvidia::blocks_of(*vectors, variant.width);
   return variant.width;
 }
+
+// As describe(), for a chain. `steps` has, of each step: kind, map, number of inputs, their type, the result's, three inputs, the output.
+extern "C" int describe_chain(int operands, const int* dtypes, int dimensions, const int64_t* sizes,
+                              const int64_t* strides, int count, const int* steps, const double* attributes,
+                              const unsigned char* elements_of_steps, char* text, size_t capacity,
+                              ChainArguments* elements, ChainArguments* vectors, unsigned* blocks) {
+  ChainPlan plan{};
+  OperatorInfo infos[kMaxChainSteps] = {};
+  NestBuilder<kMaxChainOperands> builder(operands);
+  for (int d = 0; d < dimensions; ++d) {
+    int64_t at[kMaxChainOperands] = {};
+    for (int t = 0; t < operands; ++t) at[t] = sizes[d] == 1 ? 0 : strides[t * dimensions + d];
+    if (!builder.add(sizes[d], at)) return 0;
+  }
+  plan.nest = builder.finish();
+  for (int t = 0; t < operands; ++t) plan.dtype[t] = static_cast<infiniDtype_t>(dtypes[t]);
+  plan.steps = count;
+  for (int s = 0; s < count; ++s) {
+    const int* given = steps + s * 9;
+    infos[s].kind = static_cast<OperatorKind>(given[0]);
+    infos[s].map = given[1];
+    infos[s].inputs = given[2];
+    ChainStep& step = plan.step[s];
+    step.info = &infos[s];
+    step.in = static_cast<infiniDtype_t>(given[3]);
+    step.out = static_cast<infiniDtype_t>(given[4]);
+    for (int i = 0; i < 3; ++i) step.inputs[i] = static_cast<int8_t>(given[5 + i]);
+    step.output = static_cast<int8_t>(given[8]);
+    if (step.output >= 0) plan.is_written[step.output] = true;
+    std::memcpy(step.attributes, attributes + 2 * s, sizeof step.attributes);
+    std::memcpy(step.element, elements_of_steps + 16 * s, sizeof step.element);
+  }
+  const auto variant = nvidia::variant_of(plan);
+  const std::string made = nvidia::variant_text(plan, variant);
+  if (made.size() >= capacity) return 0;
+  std::memcpy(text, made.c_str(), made.size() + 1);
+  *elements = nvidia::arguments_of(plan, variant, 1);
+  *vectors = nvidia::arguments_of(plan, variant, variant.width);
+  blocks[0] = nvidia::blocks_of(*elements, 1);
+  blocks[1] = nvidia::blocks_of(*vectors, variant.width);
+  return variant.width;
+}
+
+extern "C" const char* chain_program() { return nvidia::chain_program_text(); }
 
 extern "C" const char* program() { return nvidia::program_text(); }
 

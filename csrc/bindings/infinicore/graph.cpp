@@ -1,4 +1,5 @@
 // Recorded graphs: segments, each one device graph where what it does can be captured.
+#include "bindings/infinicore/optimise.h"
 #include "bindings/infinicore/recording.h"
 
 #include <structmember.h>
@@ -68,7 +69,7 @@ Captured capture(const std::vector<Step>& steps, size_t first, size_t last, infi
   for (size_t i = first; i < last && !result.error; ++i) {
     if (steps[i].graph) {
       result.error = objects->embed_graph(stream, steps[i].graph);
-    } else if ((result.status = steps[i].launch(stream))) {
+    } else if ((result.status = steps[i].enqueue(stream))) {
       result.error = runtime.PeekAtLastError();
       if (!result.error) result.error = infinirtErrorUnknown;
     }
@@ -144,7 +145,7 @@ bool run_segment(Graph* graph, const Segment& segment) {
   infiniStatus_t status = INFINI_STATUS_SUCCESS;
   auto enqueue = [&] {
     if (segment.exec) return runtime.GraphLaunch(segment.exec, place->stream_handle);
-    for (size_t i = segment.first; i < segment.last && !status; ++i) status = steps[i].launch(place->stream_handle);
+    for (size_t i = segment.first; i < segment.last && !status; ++i) status = steps[i].enqueue(place->stream_handle);
     return infinirtSuccess;
   };
   const bool release = objects->may_block(place->stream);
@@ -186,27 +187,43 @@ PyObject* get_place(PyObject* self, void*) {
 PyObject* get_bytes(PyObject* self, void*) { return PyLong_FromSize_t(graph_of(self)->recorded.reserved_bytes); }
 PyObject* get_runs(PyObject* self, void*) { return PyLong_FromUnsignedLongLong(graph_of(self)->runs); }
 
-PyObject* get_steps(PyObject* self, void*) {
-  const auto& steps = graph_of(self)->recorded.steps;
-  Ref list(PyList_New(static_cast<Py_ssize_t>(steps.size())));
-  for (size_t i = 0; list && i < steps.size(); ++i) {
-    PyObject* entry = Py_BuildValue("(sn)", steps[i].text.c_str(), static_cast<Py_ssize_t>(steps[i].bytes));
+PyObject* get_calls(PyObject* self, void*) { return PyLong_FromSize_t(graph_of(self)->recorded.calls); }
+
+// A list of what `entry_of` makes of each element.
+template <class Elements, class Make>
+PyObject* list_of(const Elements& elements, Make entry_of) {
+  Ref list(PyList_New(static_cast<Py_ssize_t>(elements.size())));
+  for (size_t i = 0; list && i < elements.size(); ++i) {
+    PyObject* entry = entry_of(elements[i]);
     if (entry == nullptr) return nullptr;
     PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), entry);
   }
   return list.release();
 }
 
+PyObject* get_steps(PyObject* self, void*) {
+  return list_of(graph_of(self)->recorded.steps, [](const Step& step) -> PyObject* {
+    Ref parts(list_of(step.parts, [](const std::string& part) { return PyUnicode_FromString(part.c_str()); }));
+    return parts ? Py_BuildValue("(snO)", step.text.c_str(), static_cast<Py_ssize_t>(step.bytes), parts.get())
+                 : nullptr;
+  });
+}
+
+PyObject* get_removed(PyObject* self, void*) {
+  return list_of(graph_of(self)->recorded.removed,
+                 [](const auto& entry) { return Py_BuildValue("(ss)", entry.first.c_str(), entry.second); });
+}
+
+PyObject* get_refused(PyObject* self, void*) {
+  return list_of(graph_of(self)->recorded.refused,
+                 [](const auto& entry) { return Py_BuildValue("(ss)", entry.first.c_str(), entry.second.c_str()); });
+}
+
 PyObject* get_segments(PyObject* self, void*) {
-  const auto& segments = graph_of(self)->segments;
-  Ref list(PyList_New(static_cast<Py_ssize_t>(segments.size())));
-  for (size_t i = 0; list && i < segments.size(); ++i) {
-    PyObject* entry = Py_BuildValue("(nnO)", static_cast<Py_ssize_t>(segments[i].first),
-                                    static_cast<Py_ssize_t>(segments[i].last), segments[i].exec ? Py_True : Py_False);
-    if (entry == nullptr) return nullptr;
-    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), entry);
-  }
-  return list.release();
+  return list_of(graph_of(self)->segments, [](const Segment& segment) {
+    return Py_BuildValue("(nnO)", static_cast<Py_ssize_t>(segment.first), static_cast<Py_ssize_t>(segment.last),
+                         segment.exec ? Py_True : Py_False);
+  });
 }
 
 // Python functions of the graph may refer to it.
@@ -243,7 +260,11 @@ PyGetSetDef properties[] = {
     {"place", get_place, nullptr, "Where it runs.", nullptr},
     {"reserved_bytes", get_bytes, nullptr, "Bytes that are set aside for what was allocated while recording.", nullptr},
     {"runs", get_runs, nullptr, "How often it ran to its end.", nullptr},
-    {"steps", get_steps, nullptr, "(text, bytes touched) of each call that was recorded.", nullptr},
+    {"calls", get_calls, nullptr, "How many calls were recorded.", nullptr},
+    {"steps", get_steps, nullptr, "(text, bytes touched, [texts of the calls that it is made of]) of what is done.",
+     nullptr},
+    {"removed", get_removed, nullptr, "(text, reason) of each call that is not made.", nullptr},
+    {"refused", get_refused, nullptr, "(texts, the device's message) of calls that could not become one.", nullptr},
     {"segments", get_segments, nullptr, "(first step, last step + 1, whether it is a device graph).", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
@@ -272,6 +293,8 @@ PyObject* make_graph(Recorded recorded) try {
   Ref stream(device ? PyObject_CallMethod(device.get(), "create_stream", nullptr) : nullptr);
   Ref made(stream ? graph_class->tp_alloc(graph_class, 0) : nullptr);
   if (!made) return nullptr;
+  recorded.calls = recorded.steps.size();
+  optimise(&recorded);
   auto* graph = new Graph(std::move(recorded));
   reinterpret_cast<GraphObject*>(made.get())->graph = graph;
   return build(graph, stream.get()) ? made.release() : nullptr;

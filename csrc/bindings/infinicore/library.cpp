@@ -62,6 +62,9 @@ bool load_libraries() {
          find_operator("infiniopDestroyHandle", &frame.DestroyHandle) &&
          find_operator("infiniopCreateTensorDescriptor", &frame.CreateTensorDescriptor) &&
          find_operator("infiniopDestroyTensorDescriptor", &frame.DestroyTensorDescriptor) &&
+         find_operator("infiniopXCreateChainDescriptor", &frame.CreateChainDescriptor) &&
+         find_operator("infiniopXChain", &frame.Chain) &&
+         find_operator("infiniopXDestroyChainDescriptor", &frame.DestroyChainDescriptor) &&
          find_runtime("infinirtGetLastError", &runtime.GetLastError) &&
          find_runtime("infinirtPeekAtLastError", &runtime.PeekAtLastError) &&
          find_runtime("infinirtGetDeviceCount", &runtime.GetDeviceCount) &&

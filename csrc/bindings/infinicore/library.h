@@ -5,6 +5,7 @@
 
 #include "bindings/object_api.h"
 #include "bindings/python.h"
+#include "infiniop/chain.h"
 #include "infiniop/handle.h"
 #include "infiniop/tensor_descriptor.h"
 
@@ -19,6 +20,9 @@ struct OperatorFrame {
   decltype(&infiniopDestroyHandle) DestroyHandle;
   decltype(&infiniopCreateTensorDescriptor) CreateTensorDescriptor;
   decltype(&infiniopDestroyTensorDescriptor) DestroyTensorDescriptor;
+  decltype(&infiniopXCreateChainDescriptor) CreateChainDescriptor;
+  decltype(&infiniopXChain) Chain;
+  decltype(&infiniopXDestroyChainDescriptor) DestroyChainDescriptor;
 };
 extern OperatorFrame frame;
 

@@ -169,7 +169,14 @@ PyObject* get_descriptors(PyObject* self, void*) {
                        "capacity", static_cast<Py_ssize_t>(DescriptorCache::kCapacity));
 }
 
-PyObject* place_start(PyObject* self, PyObject*) { return start_recording(as_place(self)); }
+PyObject* place_start(PyObject* self, PyObject* args, PyObject* named) {
+  static const char* names[] = {"remove_unused", "fuse", "share_memory", nullptr};
+  int remove_unused = 1, fuse = 1, share_memory = 1;
+  if (!PyArg_ParseTupleAndKeywords(args, named, "|$ppp", const_cast<char**>(names), &remove_unused, &fuse,
+                                   &share_memory))
+    return nullptr;
+  return start_recording(as_place(self), {remove_unused != 0, fuse != 0, share_memory != 0});
+}
 PyObject* place_stop(PyObject* self, PyObject*) { return stop_recording(as_place(self)); }
 PyObject* place_cancel(PyObject* self, PyObject*) { return cancel_recording(as_place(self)); }
 PyObject* get_recorded_steps(PyObject* self, void*) {
@@ -196,8 +203,10 @@ PyMethodDef methods[] = {
     {"allocate", place_allocate, METH_O,
      "allocate($self, nbytes, /)\n--\n\nAn infinirt.Buffer of the place's pool, in the order of its stream."},
     {"sync", place_sync, METH_NOARGS, "sync($self, /)\n--\n\nWaits for everything that the place's stream was given."},
-    {"start_recording", place_start, METH_NOARGS,
-     "start_recording($self, /)\n--\n\nOperators that this thread calls here from now on are recorded, not run."},
+    {"start_recording", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(place_start)),
+     METH_VARARGS | METH_KEYWORDS,
+     "start_recording($self, /, *, remove_unused=True, fuse=True, share_memory=True)\n--\n\n"
+     "Operators that this thread calls here from now on are recorded, not run."},
     {"stop_recording", place_stop, METH_NOARGS,
      "stop_recording($self, /)\n--\n\nEnds the thread's recording; returns what was recorded, ready to run."},
     {"cancel_recording", place_cancel, METH_NOARGS,

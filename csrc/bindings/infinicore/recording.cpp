@@ -35,6 +35,22 @@ std::string describe(const TensorObject* tensor) {
   return text + "]";
 }
 
+View view_of(const TensorObject* tensor) {
+  View view;
+  view.data = view.low = view.high = tensor->data;
+  view.dtype = tensor->dtype;
+  view.count = tensor->count;
+  view.sizes.assign(tensor->sizes, tensor->sizes + tensor->ob_size);
+  if (tensor->count == 0) return view;
+  const auto item = static_cast<Py_ssize_t>(tensor->dtype->size);
+  view.high += item;
+  for (int d = 0; d < tensor->ndim(); ++d) {
+    const Py_ssize_t reach = (tensor->shape()[d] - 1) * tensor->strides()[d] * item;
+    (reach < 0 ? view.low : view.high) += reach;
+  }
+  return view;
+}
+
 PyObject* no_recording() {
   PyErr_SetString(PyExc_RuntimeError,
                   "this thread records nothing there; start_graph_recording(), or with record(), comes first");
@@ -47,15 +63,20 @@ PyTypeObject* make_recording_type() { return reinterpret_cast<PyTypeObject*>(PyT
 
 Recorded::Recorded(Recorded&& other) noexcept
     : place(std::exchange(other.place, nullptr)),
+      wanted(other.wanted),
+      calls(other.calls),
       steps(std::move(other.steps)),
+      removed(std::move(other.removed)),
+      refused(std::move(other.refused)),
       owners(std::move(other.owners)),
       reserve(std::exchange(other.reserve, 0)),
       reserved_bytes(other.reserved_bytes) {}
 
 bool Recorded::touches_shared() const {
   if (place->shared_reserves && place->shared_reserves->count(reserve)) return true;
-  return std::any_of(owners.begin(), owners.end(),
-                     [](const Ref& owner) { return reinterpret_cast<const StorageObject*>(owner.get())->is_shared; });
+  return std::any_of(owners.begin(), owners.end(), [](const Ref& owner) {
+    return Py_TYPE(owner.get()) == storage_class && reinterpret_cast<const StorageObject*>(owner.get())->is_shared;
+  });
 }
 
 Recorded::~Recorded() {
@@ -68,12 +89,13 @@ Recorded::~Recorded() {
   Py_XDECREF(place);
 }
 
-Recording::Recording(PlaceObject* place, infinirtXCacheReserve_t reserve)
+Recording::Recording(PlaceObject* place, infinirtXCacheReserve_t reserve, Optimisations wanted)
     : place_(place), thread_(PyThread_get_thread_ident()), next_(place->recordings) {
   place->recordings = this;
   recorded_.place = place;
   Py_INCREF(place);
   recorded_.reserve = reserve;
+  recorded_.wanted = wanted;
   Py_INCREF(place_);
 }
 
@@ -101,9 +123,14 @@ bool Recording::add(const Launch& launch, const std::shared_ptr<Descriptor>& des
   for (int t = 0; t < count; ++t) {
     StorageObject* storage = tensors[t]->storage;
     step.bytes += tensors[t]->count * tensors[t]->dtype->size;
+    const bool is_own = storage->reserve == recorded_.reserve;
+    step.views.push_back(view_of(tensors[t]));
+    if (is_own) step.views.back().life = *storage->life;
     // Memory of our own reserve stays there, and what the program lets go of is had again by what is recorded later.
-    if (storage->reserve == recorded_.reserve || !owned_.insert(storage).second) continue;
-    recorded_.owners.emplace_back(Py_NewRef(reinterpret_cast<PyObject*>(storage)));
+    if (is_own && recorded_.wanted.share_memory) continue;
+    // Of such memory the owner is kept, not the storage: that a tensor still has it is for the program to say.
+    PyObject* kept = is_own ? storage->owner : reinterpret_cast<PyObject*>(storage);
+    if (owned_.insert(kept).second) recorded_.owners.emplace_back(Py_NewRef(kept));
   }
   recorded_.steps.push_back(std::move(step));
   return true;
@@ -121,6 +148,7 @@ bool Recording::add(PyObject* function) try {
   step.text = std::string(text ? text : Py_TYPE(function)->tp_name) + "(stream)";
   step.can_be_captured = false;
   recorded_.steps.push_back(std::move(step));
+  let_escape();
   return true;
 } catch (const std::bad_alloc&) {
   PyErr_NoMemory();
@@ -133,10 +161,18 @@ bool Recording::add(PyObject* captured, infinirtGraph_t graph, const char* text)
   step.graph = graph;
   step.text = text;
   recorded_.steps.push_back(std::move(step));
+  let_escape();
   return true;
 } catch (const std::bad_alloc&) {
   PyErr_NoMemory();
   return false;
+}
+
+void Recording::let_escape() {
+  for (; seen_ < recorded_.steps.size(); ++seen_) {
+    Step& step = recorded_.steps[seen_];
+    step.escapes = !step.views.empty() && step.views[0].life && *step.views[0].life;
+  }
 }
 
 PyObject* Recording::allocate(size_t size) {
@@ -154,7 +190,7 @@ PyObject* Recording::allocate(size_t size) {
   return buffer.release();
 }
 
-PyObject* start_recording(PlaceObject* place) {
+PyObject* start_recording(PlaceObject* place, Optimisations wanted) {
   if (!check_open(place)) return nullptr;
   if (recording_of(place)) {
     return PyErr_Format(PyExc_RuntimeError,
@@ -167,7 +203,7 @@ PyObject* start_recording(PlaceObject* place) {
   infinirtXCacheReserve_t reserve = 0;
   if (!objects->reserve_create(place->pool, &reserve)) return nullptr;
   Ref made(recording_class->tp_alloc(recording_class, 0));
-  auto* recording = made ? new (std::nothrow) Recording(place, reserve) : nullptr;
+  auto* recording = made ? new (std::nothrow) Recording(place, reserve, wanted) : nullptr;
   if (recording == nullptr) {
     objects->reserve_destroy(place->pool, reserve, place->stream);
     return PyErr_Occurred() ? nullptr : PyErr_NoMemory();

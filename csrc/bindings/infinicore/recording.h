@@ -1,6 +1,7 @@
 // Recording: operators that a thread calls on a place are kept, not run, and become a graph.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -12,23 +13,63 @@
 
 namespace infinicore {
 
-/// One operator call, one call of a Python function, or work that was captured.
+/// A tensor as an operator sees it, kept without keeping its memory.
+struct View {
+  char* data = nullptr;
+  char *low = nullptr, *high = nullptr;  // the first byte, and the one behind the last
+  const DtypeObject* dtype = nullptr;
+  size_t count = 0;
+  std::vector<Py_ssize_t> sizes;  // the shape, then the strides in elements
+  std::shared_ptr<bool> life;  // of memory that the recording allocated: whether a tensor has it still; else null
+
+  size_t ndim() const { return sizes.size() / 2; }
+  bool meets(const View& other) const { return low < other.high && other.low < high; }
+  /// Element on element.
+  bool is(const View& other) const { return data == other.data && dtype == other.dtype && sizes == other.sizes; }
+  bool has_shape_of(const View& other) const {
+    return ndim() == other.ndim() && std::equal(sizes.begin(), sizes.begin() + Py_ssize_t(ndim()), other.sizes.begin());
+  }
+};
+
+/// One operator call, several of them in one pass, one call of a Python function, or work that was captured.
 struct Step {
   Launch launch = {};
   std::shared_ptr<Descriptor> descriptor;
+  std::vector<View> views;  // of the output, then of the inputs
+  /// What work that is not ours may read the output: it was there when that was recorded.
+  bool escapes = false;
+  bool is_chain = false;  // `descriptor` is one of infiniopXChain, with these
+  void* addresses[INFINIOPX_MAX_CHAIN_OPERANDS] = {};
+  std::vector<std::string> parts;  // texts of the calls that it is made of; empty: it is one itself
   Ref function;  // set: a Python function, and nothing of the above
   Ref captured;  // set: the infinirt.Graph of `graph`, and nothing of the above
   infinirtGraph_t graph = nullptr;
   std::string text;
   size_t bytes = 0;  // of the tensors that it touches
   bool can_be_captured = true;
+
+  infiniStatus_t enqueue(infinirtStream_t stream) const {
+    if (!is_chain) return launch(stream);
+    return frame.Chain(static_cast<infiniopXChainDescriptor_t>(descriptor->handle), addresses, stream);
+  }
+};
+
+/// What is done to a graph before it runs; each can be left out.
+struct Optimisations {
+  bool remove_unused = true;  // calls whose results nobody can see, and copies that others can do without
+  bool fuse = true;           // element-wise operators that follow one another, in one pass
+  bool share_memory = true;   // results that are not needed any more make room for later ones
 };
 
 /// What is recorded, and what keeps its memory in place. Handed over to the graph.
 struct Recorded {
   PlaceObject* place = nullptr;  // a reference
+  Optimisations wanted;
+  size_t calls = 0;  // that were recorded, whatever became of them
   std::vector<Step> steps;
-  std::vector<Ref> owners;  // of memory that was there before
+  std::vector<std::pair<std::string, const char*>> removed;  // calls that are not made, and why
+  std::vector<std::pair<std::string, std::string>> refused;  // calls that could not be fused, and what the device said
+  std::vector<Ref> owners;  // of memory that was there before, or is not shared
   infinirtXCacheReserve_t reserve = 0;
   size_t reserved_bytes = 0;  // of the reserve, at addresses that differ
 
@@ -43,7 +84,7 @@ struct Recorded {
 /// Belongs to one thread, which drops it at its end.
 class Recording {
  public:
-  Recording(PlaceObject* place, infinirtXCacheReserve_t reserve);
+  Recording(PlaceObject* place, infinirtXCacheReserve_t reserve, Optimisations wanted);
   ~Recording();
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
@@ -61,6 +102,7 @@ class Recording {
   size_t size() const { return recorded_.steps.size(); }
   void shrink(size_t size) {
     if (size < recorded_.steps.size()) recorded_.steps.resize(size);
+    seen_ = std::min(seen_, recorded_.steps.size());
   }
 
   Recorded take() { return std::move(recorded_); }
@@ -68,10 +110,14 @@ class Recording {
  private:
   friend Recording* recording_of(const PlaceObject* place);
 
+  /// From here on work that is not ours may read what the program has now.
+  void let_escape();
+
   PlaceObject* place_;
   unsigned long thread_;
   Recording* next_;
   Recorded recorded_;
+  size_t seen_ = 0;  // steps that let_escape() has looked at
   std::unordered_set<const void*> owned_;
   std::unordered_map<const void*, size_t> blocks_;
 };
@@ -86,7 +132,7 @@ inline Recording* recording_of(const PlaceObject* place) {
   return recording;
 }
 
-PyObject* start_recording(PlaceObject* place);
+PyObject* start_recording(PlaceObject* place, Optimisations wanted);
 PyObject* stop_recording(PlaceObject* place);
 PyObject* cancel_recording(PlaceObject* place);
 PyObject* record_call(PlaceObject* place, PyObject* function);

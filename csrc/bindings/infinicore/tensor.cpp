@@ -30,6 +30,10 @@ StorageObject* new_storage(PlaceObject* place, PyObject* owner, void* base, size
 
 void storage_dealloc(PyObject* self) {
   auto* storage = reinterpret_cast<StorageObject*>(self);
+  if (storage->life) {
+    **storage->life = false;
+    delete storage->life;
+  }
   Py_XDECREF(storage->owner);
   Py_XDECREF(storage->place);
   PyTypeObject* type = Py_TYPE(self);
@@ -423,7 +427,16 @@ TensorObject* new_tensor(PlaceObject* place, DtypeObject* dtype, int ndim, const
   if (!objects->buffer_memory(buffer.get(), &pointer, &size)) return nullptr;
   StorageObject* storage = new_storage(place, buffer.get(), pointer, bytes);
   if (storage == nullptr) return nullptr;
-  storage->reserve = recording ? recording->reserve() : 0;
+  if (recording) {
+    storage->reserve = recording->reserve();
+    try {
+      storage->life = new std::shared_ptr<bool>(std::make_shared<bool>(true));
+    } catch (const std::bad_alloc&) {
+      Py_DECREF(storage);
+      PyErr_NoMemory();
+      return nullptr;
+    }
+  }
   return new_view(storage, static_cast<char*>(pointer), dtype, ndim, shape, nullptr, count);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "bindings/infinicore/dtype.h"
 #include "bindings/infinicore/place.h"
@@ -21,6 +22,7 @@ struct StorageObject {
   bool is_shared;
   bool is_pinned;
   infinirtXCacheReserve_t reserve;  // of the recording that it was allocated in; 0: of none
+  std::shared_ptr<bool>* life;  // with a reserve: true until the storage goes, for the recording to know
 };
 
 struct TensorObject {

@@ -7,8 +7,10 @@
 #include <cstring>
 
 #include "infiniop/generated/maps.h"
+#include "op/cpu/chain.h"
 #include "op/cpu/gemm.h"
 #include "op/cpu/kernel.h"
+#include "op/cpu/types.h"
 #include "op/runtime.h"
 #include "op/tensor.h"
 
@@ -51,47 +53,14 @@ const Tiles& tiles() {
 
 namespace {
 
-Computed computed_as(infiniDtype_t dtype) {
-  switch (dtype) {
-    case INFINI_DTYPE_F64:
-      return F64;
-    case INFINI_DTYPE_I8:
-      return I8;
-    case INFINI_DTYPE_I16:
-      return I16;
-    case INFINI_DTYPE_I32:
-      return I32;
-    case INFINI_DTYPE_I64:
-      return I64;
-    case INFINI_DTYPE_BYTE:
-    case INFINI_DTYPE_BOOL:
-    case INFINI_DTYPE_U8:
-      return U8;
-    case INFINI_DTYPE_U16:
-      return U16;
-    case INFINI_DTYPE_U32:
-      return U32;
-    case INFINI_DTYPE_U64:
-      return U64;
-    default:
-      return F32;
-  }
-}
-
-constexpr int kComputedSize[kComputed] = {4, 8, 1, 2, 4, 8, 1, 2, 4, 8};
-
 Route route_of(const Plan& plan, int operand) {
   const infiniDtype_t dtype = plan.dtype[operand];
   const auto size = static_cast<int32_t>(size_of(dtype));
   Route route{size, size, nullptr};
   const bool bytes_only = plan.info->kind != OperatorKind::Map && plan.info->kind != OperatorKind::Cast;
   if (bytes_only) return route;
-  route.computed_size = kComputedSize[computed_as(dtype)];
-  const bool out = operand == 0;
-  const Tiles& t = tiles();
-  if (dtype == INFINI_DTYPE_F8) route.convert = out ? t.to_float8 : t.from_float8;
-  if (dtype == INFINI_DTYPE_F16) route.convert = out ? t.to_float16 : t.from_float16;
-  if (dtype == INFINI_DTYPE_BF16) route.convert = out ? t.to_bfloat16 : t.from_bfloat16;
+  route.computed_size = computed_size(dtype);
+  route.convert = operand == 0 ? to_memory(dtype) : from_memory(dtype);
   return route;
 }
 
@@ -144,6 +113,10 @@ class CpuDevice final : public Device {
     const infinirtXKernelInfo info{plan.info->name, kernel, sizes, 1 + kMaxOperands, 0};
     if ((*error = infinirtXRegisterKernel(&info))) return nullptr;
     return std::make_unique<PreparedWork>(plan, kernel);
+  }
+
+  std::unique_ptr<PreparedChain> prepare_chain(const ChainPlan& plan, infinirtError_t* error) const override {
+    return cpu::prepare_chain(plan, error);
   }
 
  private:

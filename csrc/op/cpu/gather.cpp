@@ -5,16 +5,16 @@
 
 namespace infiniop::cpu {
 
-Position::Position(const Nest& nest, int64_t index) {
-  for (int level = 0; level < nest.levels; ++level) {
-    at[level] = index % nest.size[level];
-    index /= nest.size[level];
+Position::Position(const Loops& loops, int64_t index) {
+  for (int level = 0; level < loops.levels; ++level) {
+    at[level] = index % loops.size[level];
+    index /= loops.size[level];
   }
 }
 
-int64_t Position::offset(const Nest& nest, int operand) const {
+int64_t Position::offset(const Loops& loops, const int64_t* strides) const {
   int64_t bytes = 0;
-  for (int level = 0; level < nest.levels; ++level) bytes += at[level] * nest.stride[operand][level];
+  for (int level = 0; level < loops.levels; ++level) bytes += at[level] * strides[level];
   return bytes;
 }
 
@@ -31,40 +31,39 @@ void copy_strided(char* to, int64_t to_stride, const char* from, int64_t from_st
 
 // Calls run(offset, count) for each row of the innermost loop, or what of it is asked for.
 template <class Run>
-void for_each_run(const Nest& nest, int operand, Position position, int64_t count, Run run) {
-  const int64_t* strides = nest.stride[operand];
-  int64_t offset = position.offset(nest, operand);
+void for_each_run(const Loops& loops, const int64_t* strides, Position position, int64_t count, Run run) {
+  int64_t offset = position.offset(loops, strides);
   while (true) {
-    const int64_t now = std::min(count, nest.size[0] - position.at[0]);
+    const int64_t now = std::min(count, loops.size[0] - position.at[0]);
     run(offset, now);
     count -= now;
     if (count == 0) return;
     offset -= position.at[0] * strides[0];
     position.at[0] = 0;
-    for (int level = 1; level < nest.levels; ++level) {
+    for (int level = 1; level < loops.levels; ++level) {
       offset += strides[level];
-      if (++position.at[level] < nest.size[level]) break;
-      offset -= nest.size[level] * strides[level];
+      if (++position.at[level] < loops.size[level]) break;
+      offset -= loops.size[level] * strides[level];
       position.at[level] = 0;
     }
   }
 }
 
 template <int Size>
-void gather_sized(const Nest& nest, int operand, const Position& position, int64_t count, const char* memory,
-                  char* packed) {
-  const int64_t stride = nest.stride[operand][0];
-  for_each_run(nest, operand, position, count, [&](int64_t offset, int64_t run) {
+void gather_sized(const Loops& loops, const int64_t* strides, const Position& position, int64_t count,
+                  const char* memory, char* packed) {
+  const int64_t stride = strides[0];
+  for_each_run(loops, strides, position, count, [&](int64_t offset, int64_t run) {
     copy_strided<Size>(packed, Size, memory + offset, stride, run);
     packed += run * Size;
   });
 }
 
 template <int Size>
-void scatter_sized(const Nest& nest, int operand, const Position& position, int64_t count, const char* packed,
-                   char* memory) {
-  const int64_t stride = nest.stride[operand][0];
-  for_each_run(nest, operand, position, count, [&](int64_t offset, int64_t run) {
+void scatter_sized(const Loops& loops, const int64_t* strides, const Position& position, int64_t count,
+                   const char* packed, char* memory) {
+  const int64_t stride = strides[0];
+  for_each_run(loops, strides, position, count, [&](int64_t offset, int64_t run) {
     copy_strided<Size>(memory + offset, stride, packed, Size, run);
     packed += run * Size;
   });
@@ -72,35 +71,35 @@ void scatter_sized(const Nest& nest, int operand, const Position& position, int6
 
 }  // namespace
 
-void gather(const Nest& nest, int operand, int element_size, Position position, int64_t count, const char* memory,
-            char* packed) {
+void gather(const Loops& loops, const int64_t* strides, int element_size, Position position, int64_t count,
+            const char* memory, char* packed) {
   switch (element_size) {
     case 1:
-      return gather_sized<1>(nest, operand, position, count, memory, packed);
+      return gather_sized<1>(loops, strides, position, count, memory, packed);
     case 2:
-      return gather_sized<2>(nest, operand, position, count, memory, packed);
+      return gather_sized<2>(loops, strides, position, count, memory, packed);
     case 4:
-      return gather_sized<4>(nest, operand, position, count, memory, packed);
+      return gather_sized<4>(loops, strides, position, count, memory, packed);
     case 8:
-      return gather_sized<8>(nest, operand, position, count, memory, packed);
+      return gather_sized<8>(loops, strides, position, count, memory, packed);
     default:
-      return gather_sized<16>(nest, operand, position, count, memory, packed);
+      return gather_sized<16>(loops, strides, position, count, memory, packed);
   }
 }
 
-void scatter(const Nest& nest, int operand, int element_size, Position position, int64_t count, const char* packed,
-             char* memory) {
+void scatter(const Loops& loops, const int64_t* strides, int element_size, Position position, int64_t count,
+             const char* packed, char* memory) {
   switch (element_size) {
     case 1:
-      return scatter_sized<1>(nest, operand, position, count, packed, memory);
+      return scatter_sized<1>(loops, strides, position, count, packed, memory);
     case 2:
-      return scatter_sized<2>(nest, operand, position, count, packed, memory);
+      return scatter_sized<2>(loops, strides, position, count, packed, memory);
     case 4:
-      return scatter_sized<4>(nest, operand, position, count, packed, memory);
+      return scatter_sized<4>(loops, strides, position, count, packed, memory);
     case 8:
-      return scatter_sized<8>(nest, operand, position, count, packed, memory);
+      return scatter_sized<8>(loops, strides, position, count, packed, memory);
     default:
-      return scatter_sized<16>(nest, operand, position, count, packed, memory);
+      return scatter_sized<16>(loops, strides, position, count, packed, memory);
   }
 }
 

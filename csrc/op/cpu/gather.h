@@ -12,14 +12,15 @@ namespace infiniop::cpu {
 struct Position {
   int64_t at[kMaxLevels];
 
-  Position(const Nest& nest, int64_t index);
-  int64_t offset(const Nest& nest, int operand) const;  // in bytes
+  Position(const Loops& loops, int64_t index);
+  int64_t offset(const Loops& loops, const int64_t* strides) const;  // in bytes
 };
 
-// `count` elements of an operand, from `position` on, to `packed`; and back. Elements have 1, 2, 4, 8 or 16 bytes.
-void gather(const Nest& nest, int operand, int element_size, Position position, int64_t count, const char* memory,
-            char* packed);
-void scatter(const Nest& nest, int operand, int element_size, Position position, int64_t count, const char* packed,
-             char* memory);
+// `count` elements of an operand with these strides, from `position` on, to `packed`; and back. Elements have 1, 2, 4, 8 or 16
+// bytes.
+void gather(const Loops& loops, const int64_t* strides, int element_size, Position position, int64_t count,
+            const char* memory, char* packed);
+void scatter(const Loops& loops, const int64_t* strides, int element_size, Position position, int64_t count,
+             const char* packed, char* memory);
 
 }  // namespace infiniop::cpu

@@ -43,7 +43,7 @@ class Worker {
     const int size = work_.route[operand].element_size;
     if (linear_[operand]) return memory_[operand] + begin * size;
     if (nest_.stride[operand][0] != size || position.at[0] + count > nest_.size[0]) return nullptr;
-    return memory_[operand] + position.offset(nest_, operand);
+    return memory_[operand] + position.offset(nest_, nest_.stride[operand]);
   }
 
   // The input's elements side by side in the type that is computed in.
@@ -52,7 +52,7 @@ class Worker {
     char* packed = in_place(operand, position, begin, count);
     if (!packed) {
       packed = route.convert ? raw_ : computed_[operand];
-      gather(nest_, operand, route.element_size, position, count, memory_[operand], packed);
+      gather(nest_, nest_.stride[operand], route.element_size, position, count, memory_[operand], packed);
     }
     if (route.convert) {
       route.convert(static_cast<size_t>(count), computed_[operand], packed);
@@ -73,7 +73,7 @@ class Worker {
       if (target) {
         std::memcpy(target, packed, static_cast<size_t>(count * out.element_size));
       } else {
-        scatter(nest_, 0, out.element_size, position, count, packed, memory_[0]);
+        scatter(nest_, nest_.stride[0], out.element_size, position, count, packed, memory_[0]);
       }
     };
     if (nest_.operands == 1) return put(raw_);

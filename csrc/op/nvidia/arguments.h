@@ -1,11 +1,12 @@
-// What a launch passes to the element-wise kernel beside the operands' addresses. This file is compiled into the library and, as text, by
-// NVIDIA's compiler: plain types of the language only.
+// What a launch passes to kernels beside the operands' addresses. This file is compiled into the library and, as text, by NVIDIA's
+// compiler: plain types of the language only.
 #pragma once
 
 namespace infiniop {
 
-struct Arguments {
-  static constexpr int kLevels = 8, kOperands = 4;
+template <int Operands>
+struct Layout {
+  static constexpr int kLevels = 8, kOperands = Operands;
 
   long long items;  // vectors of as many elements as the kernel is wide
   int tail;  // elements behind the last of them, where there is one level
@@ -15,8 +16,19 @@ struct Arguments {
   unsigned shift[kLevels];
   long long size[kLevels];
   long long stride[kOperands][kLevels];  // in bytes, of an item
+};
+
+// Of the element-wise kernel.
+struct Arguments : Layout<4> {
   double attributes[2];
   alignas(16) unsigned char element[16];  // what Constant and Fill write
+};
+
+// Of a chain's kernel.
+struct ChainArguments : Layout<8> {
+  static constexpr int kSteps = 16;
+  double attributes[kSteps][2];
+  alignas(8) unsigned char element[kSteps][8];  // what steps of kind Constant and Fill give
 };
 
 }  // namespace infiniop

@@ -2,6 +2,7 @@
 // or to load this library.
 #include "op/device.h"
 
+#include "op/nvidia/chain.h"
 #include "op/nvidia/element_wise.h"
 #include "op/nvidia/gemm.h"
 
@@ -18,6 +19,10 @@ class NvidiaDevice final : public Device {
 
   std::unique_ptr<Prepared> prepare(const Plan& plan, infinirtError_t* error) const override {
     return plan.info->kind == OperatorKind::Gemm ? prepare_gemm(plan, error) : prepare_element_wise(plan, error);
+  }
+
+  std::unique_ptr<PreparedChain> prepare_chain(const ChainPlan& plan, infinirtError_t* error) const override {
+    return nvidia::prepare_chain(plan, error);
   }
 };
 

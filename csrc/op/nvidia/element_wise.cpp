@@ -78,7 +78,13 @@ std::unique_ptr<Prepared> prepare_element_wise(const Plan& plan, infinirtError_t
   if (plan.nest.total == 0) return std::make_unique<Nothing>();
   const Variant variant = variant_of(plan);
   Program program;
-  if ((*error = find_program(variant, &program))) return nullptr;
+  const ProgramSource source{variant.name,
+                             program_text(),
+                             variant_text(variant),
+                             elements_kernel_name(variant),
+                             vectors_kernel_name(variant),
+                             variant.width > 1};
+  if ((*error = find_program(source, &program))) return nullptr;
   return std::make_unique<PreparedElementWise>(plan, variant, program);
 }
 

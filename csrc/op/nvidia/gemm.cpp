@@ -41,7 +41,7 @@ struct Part {
     const auto size = static_cast<int64_t>(size_of(dtype));
     plan.info = &info;
     plan.dtype[0] = plan.dtype[1] = dtype;
-    NestBuilder builder(2);
+    NestBuilder<kMaxOperands> builder(2);
     const int64_t sizes[] = {batch, rows, columns};
     const int64_t steps[][2] = {{to.batch_stride * size, from.batch_stride * size},
                                 {to.row_stride * size, from.row_stride * size},

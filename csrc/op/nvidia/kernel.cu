@@ -5,98 +5,11 @@
 #include "op/expression.h"
 #include "op/narrow.h"
 #include "op/nvidia/arguments.h"
-
-namespace infiniop {
-
-// Element types that are not computed in.
-struct Float8 {
-  uint8_t bits;
-};
-struct Float16 {
-  uint16_t bits;
-};
-struct BFloat16 {
-  uint16_t bits;
-};
-// Elements of 16 bytes, which are only copied; complex numbers may lie at multiples of 8.
-struct Bytes16 {
-  uint64_t low, high;
-};
-
-template <class T>
-__device__ __forceinline__ T widen(T value) {
-  return value;
-}
-__device__ __forceinline__ float widen(Float8 value) { return from_float8(value.bits); }
-__device__ __forceinline__ float widen(BFloat16 value) { return from_bfloat16(value.bits); }
-__device__ __forceinline__ float widen(Float16 value) {
-#ifdef __CUDA_ARCH__
-  float result;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(value.bits));
-  return result;
-#else
-  return from_float16(value.bits);
-#endif
-}
-
-template <class S>
-struct Narrow {
-  template <class T>
-  static __device__ __forceinline__ S of(T value) {
-    return static_cast<S>(value);
-  }
-};
-template <>
-struct Narrow<Bytes16> {
-  static __device__ __forceinline__ Bytes16 of(Bytes16 value) { return value; }
-};
-template <>
-struct Narrow<Float8> {
-  static __device__ __forceinline__ Float8 of(float value) { return {to_float8(value)}; }
-};
-template <>
-struct Narrow<Float16> {
-  static __device__ __forceinline__ Float16 of(float value) {
-#ifdef __CUDA_ARCH__
-    Float16 result;
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(result.bits) : "f"(value));
-    return result;
-#else
-    return {to_float16(value)};
-#endif
-  }
-};
-template <>
-struct Narrow<BFloat16> {
-  static __device__ __forceinline__ BFloat16 of(float value) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    BFloat16 result;
-    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(result.bits) : "f"(value));
-    return result;
-#else
-    return {to_bfloat16(value)};
-#endif
-  }
-};
-
-enum class Lie {
-  SideBySide,  // the elements of an item follow one another
-  Repeated,    // an item has one element
-  Scalar,      // all items have the same one: it stays in a register
-};
-
-}  // namespace infiniop
+#include "op/nvidia/elements.h"
 
 #include "variant.h"
 
 namespace infiniop {
-
-constexpr int kThreads = 256;
-
-template <class S, int Width>
-struct alignas(Width == 1 ? alignof(S) : Width * sizeof(S)) Pack {
-  S at[Width];
-};
 
 // Operand 0 is the output. A kernel for single elements takes every input that is not a scalar from where it lies.
 template <int Width>
@@ -104,44 +17,7 @@ constexpr Lie lie_of(int input) {
   return Width == 1 && kLie[input] == Lie::Repeated ? Lie::SideBySide : kLie[input];
 }
 
-// What one item needs of an input.
-template <class S, int Width, Lie How>
-struct Input {
-  static constexpr int kCount = How == Lie::SideBySide ? Width : 1;
-  Pack<S, kCount> pack;
-
-  __device__ __forceinline__ void load(const char* address) {
-    pack = *reinterpret_cast<const Pack<S, kCount>*>(address);
-  }
-  __device__ __forceinline__ auto operator[](int i) const { return widen(pack.at[kCount == 1 ? 0 : i]); }
-};
-
-struct Offsets {
-  Offset at[1 + kInputs];
-};
-
-__device__ __forceinline__ Index quotient_of(const Arguments& args, Index number, int level) {
-  if constexpr (sizeof(Index) == 4) {
-    return (__umulhi(number, args.magic[level]) + number) >> args.shift[level];
-  } else {
-    return number / static_cast<Index>(args.size[level]);
-  }
-}
-
-__device__ __forceinline__ Offsets locate(const Arguments& args, Index item) {
-  Offsets offsets{};
-#pragma unroll
-  for (int level = 0; level < kLevels; ++level) {
-    const Index quotient = level + 1 < kLevels ? quotient_of(args, item, level) : 0;
-    const Index rest = item - quotient * static_cast<Index>(args.size[level]);
-#pragma unroll
-    for (int t = 0; t <= kInputs; ++t) {
-      offsets.at[t] += static_cast<Offset>(rest) * static_cast<Offset>(args.stride[t][level]);
-    }
-    item = quotient;
-  }
-  return offsets;
-}
+using Offsets = OffsetsOf<Offset, 1 + kInputs>;
 
 template <class A, class B, class C>
 __device__ __forceinline__ Out compute(const Expression& expression, const Arguments& args, const A& a, const B& b,
@@ -181,7 +57,7 @@ __device__ __forceinline__ void run(char* out, const char* in0, const char* in1,
     for (int u = 0; u < kItems; ++u) {
       // Beyond the end the last item is loaded, and nothing stored: without branches all loads are under way at once.
       const Index item = first + u * kThreads;
-      offsets[u] = locate(args, item < items ? item : items - 1);
+      offsets[u] = locate<kLevels, Index, Offsets>(args, item < items ? item : items - 1);
       fetch<0>(a[u], in0, offsets[u]);
       fetch<1>(b[u], in1, offsets[u]);
       fetch<2>(c[u], in2, offsets[u]);

@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <tuple>
 
 #include "op/runtime.h"
 
@@ -27,21 +28,20 @@ infinirtError_t get_kernel(infinirtLibrary_t library, const std::string& name, i
   return api().FuncGetAttributes(&attributes, reinterpret_cast<const void*>(*kernel));
 }
 
-infinirtError_t load(const Variant& variant, infinirtXCompiled_t compiled, Program* program) {
+infinirtError_t load(const ProgramSource& source, infinirtXCompiled_t compiled, Program* program) {
   infinirtXCompiledInfo result{};
   if (auto error = infinirtXCompiledGetInfo(&result, compiled)) return error;
   infinirtLibrary_t library = nullptr;
   if (auto error = api().LibraryLoadData(&library, result.code, nullptr, nullptr, 0, nullptr, nullptr, 0)) return error;
   *program = {};
-  auto error = get_kernel(library, elements_kernel_name(variant), &program->elements);
-  if (!error && variant.width > 1) error = get_kernel(library, vectors_kernel_name(variant), &program->vectors);
+  auto error = get_kernel(library, source.elements_kernel, &program->elements);
+  if (!error && source.has_vectors) error = get_kernel(library, source.vectors_kernel, &program->vectors);
   return error;
 }
 
-infinirtError_t build(const Variant& variant, const std::string& text, const std::string& architecture,
-                      Program* program) {
-  constexpr size_t kFiles = 5;
-  const char *names[kFiles] = {"variant.h"}, *texts[kFiles] = {text.c_str()};
+infinirtError_t build(const ProgramSource& source, const std::string& architecture, Program* program) {
+  constexpr size_t kFiles = 1 + std::tuple_size_v<decltype(program_files())>;
+  const char *names[kFiles] = {"variant.h"}, *texts[kFiles] = {source.variant.c_str()};
   size_t count = 1;
   for (const auto& [name, contents] : program_files()) {
     names[count] = name;
@@ -50,8 +50,8 @@ infinirtError_t build(const Variant& variant, const std::string& text, const std
   infinirtXCompileInfo info{};
   info.structSize = sizeof info;
   info.deviceType = "nvidia";
-  info.source = program_text();
-  info.name = variant.name;
+  info.source = source.text;
+  info.name = source.name;
   info.architecture = architecture.c_str();
   info.options = kCompileOptions;
   info.optionCount = std::size(kCompileOptions);
@@ -60,20 +60,20 @@ infinirtError_t build(const Variant& variant, const std::string& text, const std
   info.headerCount = count;
   infinirtXCompiled_t compiled = nullptr;
   auto error = infinirtXCompile(&compiled, &info);
-  if (!error) error = load(variant, compiled, program);
+  if (!error) error = load(source, compiled, program);
   if (compiled) infinirtXCompiledDestroy(compiled);
   return error;
 }
 
 }  // namespace
 
-infinirtError_t find_program(const Variant& variant, Program* program) {
+infinirtError_t find_program(const ProgramSource& source, Program* program) {
   // Leaked on purpose: other threads may launch while the process ends.
   static auto* const programs = new std::map<std::string, Program>;
   static auto* const mutex = new std::mutex;
   std::string architecture;
   if (auto error = current_architecture(&architecture)) return error;
-  const std::string text = variant_text(variant), key = architecture + text;
+  const std::string key = architecture + source.variant;
   {
     std::lock_guard guard(*mutex);
     if (const auto known = programs->find(key); known != programs->end()) {
@@ -82,7 +82,7 @@ infinirtError_t find_program(const Variant& variant, Program* program) {
     }
   }
   // Without the lock, so that threads compile at once; of two that compile the same the first one's is kept.
-  if (auto error = build(variant, text, architecture, program)) return error;
+  if (auto error = build(source, architecture, program)) return error;
   std::lock_guard guard(*mutex);
   *program = programs->try_emplace(key, *program).first->second;
   return infinirtSuccess;

@@ -1,8 +1,8 @@
 #include "op/nvidia/source.h"
 
 #include <algorithm>
-#include <cstdlib>
 
+#include "op/nvidia/layout.h"
 #include "op/tensor.h"
 
 namespace infiniop::nvidia {
@@ -11,6 +11,12 @@ namespace {
 
 constexpr char kProgram[] =
 #include "infiniop/generated/kernel.cu.inc"
+    ;
+constexpr char kChainProgram[] =
+#include "infiniop/generated/chain.cu.inc"
+    ;
+constexpr char kElements[] =
+#include "infiniop/generated/elements.h.inc"
     ;
 constexpr char kArguments[] =
 #include "infiniop/generated/arguments.h.inc"
@@ -56,7 +62,8 @@ const char* bytes_type(size_t size) {
   }
 }
 
-// How an element of the type is called in kernel.cu.
+}  // namespace
+
 const char* element_type(infiniDtype_t dtype) {
   switch (dtype) {
     case INFINI_DTYPE_F8:
@@ -81,6 +88,8 @@ const char* element_type(infiniDtype_t dtype) {
       return bytes_type(size_of(dtype));
   }
 }
+
+namespace {
 
 bool is_float(infiniDtype_t dtype) {
   return dtype == INFINI_DTYPE_F8 || dtype == INFINI_DTYPE_F16 || dtype == INFINI_DTYPE_BF16 ||
@@ -119,56 +128,17 @@ constexpr char kCopyText[] =
     "struct Expression {\n  explicit Expression(const double*) {}\n  template <class T> T operator()(T x) const { "
     "return x; }\n};\n";
 
-std::string expression_text(const Variant& variant) {
-  if (variant.kind == OperatorKind::Map) {
-    const MapText& text = kMapTexts[variant.map];
-    return (text.integer && !is_float(variant.dtype[1]) ? text.integer : text.any) +
-           std::string("using Expression = Map<") + computed_type(variant.dtype[1]) + ">;\n";
-  }
-  if (variant.kind == OperatorKind::Scale) return scale_text(variant.dtype[0]);
-  return variant.kind == OperatorKind::Cast ? cast_text(variant.dtype[0], variant.dtype[1]) : kCopyText;
-}
-
-// As many elements as 16 bytes hold of the widest type, or fewer where rows do not end with a whole item.
-int width_of(const Plan& plan, const Variant& variant) {
-  const Nest& nest = plan.nest;
-  size_t widest = 1;
-  for (int t = 0; t < nest.operands; ++t) widest = std::max(widest, size_of(plan.dtype[t]));
-  for (auto width = static_cast<int>(16 / widest); width > 1; width /= 2) {
-    bool possible = nest.levels == 1 || nest.size[0] % width == 0;
-    for (int t = 0; possible && t < nest.operands; ++t) {
-      const auto size = static_cast<int64_t>(size_of(plan.dtype[t]));
-      if (t > 0 && variant.lie[t - 1] != Lie::SideBySide) continue;
-      possible = nest.stride[t][0] == size;
-      for (int level = 1; level < nest.levels; ++level)
-        possible = possible && nest.stride[t][level] % (size * width) == 0;
-    }
-    if (possible) return width;
-  }
-  return 1;
-}
-
-bool needs_wide_index(const Nest& nest, const infiniDtype_t* dtype) {
-  constexpr int64_t kLimit = (int64_t{1} << 31) - 1;
-  if (nest.total > kLimit) return true;
-  for (int t = 0; t < nest.operands; ++t) {
-    int64_t reach = static_cast<int64_t>(size_of(dtype[t]));
-    for (int level = 0; level < nest.levels; ++level) {
-      // Tensor descriptors keep these sums from overflowing.
-      reach += (nest.size[level] - 1) * std::abs(nest.stride[t][level]);
-    }
-    if (reach > kLimit) return true;
-  }
-  return false;
-}
-
-void prepare_division(uint64_t divisor, unsigned* magic, unsigned* shift) {
-  *shift = 0;
-  while (*shift < 32 && (uint64_t{1} << *shift) < divisor) ++*shift;
-  *magic = static_cast<unsigned>(((uint64_t{1} << 32) * ((uint64_t{1} << *shift) - divisor)) / divisor + 1);
-}
-
 }  // namespace
+
+std::string expression_text(OperatorKind kind, int map, infiniDtype_t out, infiniDtype_t in) {
+  if (kind == OperatorKind::Map) {
+    const MapText& text = kMapTexts[map];
+    return (text.integer && !is_float(in) ? text.integer : text.any) + std::string("using Expression = Map<") +
+           computed_type(in) + ">;\n";
+  }
+  if (kind == OperatorKind::Scale) return scale_text(out);
+  return kind == OperatorKind::Cast ? cast_text(out, in) : kCopyText;
+}
 
 Variant variant_of(const Plan& plan) {
   Variant variant{};
@@ -179,41 +149,23 @@ Variant variant_of(const Plan& plan) {
   variant.inputs = nest.operands - 1;
   variant.levels = nest.levels;
   std::copy_n(plan.dtype, kMaxOperands, variant.dtype);
-  for (int t = 0; t < variant.inputs; ++t) {
-    variant.lie[t] = nest.is_scalar(t + 1) ? Lie::Scalar : nest.stride[t + 1][0] == 0 ? Lie::Repeated : Lie::SideBySide;
-  }
-  variant.width = width_of(plan, variant);
+  Lie lies[kMaxOperands] = {};
+  for (int t = 1; t < nest.operands; ++t) variant.lie[t - 1] = lies[t] = lie_of(nest, t);
+  variant.width = width_of(nest, plan.dtype, lies);
   variant.wide_index = needs_wide_index(nest, plan.dtype);
   return variant;
 }
 
 Arguments arguments_of(const Plan& plan, const Variant& variant, int width) {
   Arguments arguments{};
-  const Nest& nest = plan.nest;
-  for (int level = 0; level < nest.levels; ++level) {
-    arguments.size[level] = level == 0 ? nest.size[0] / width : nest.size[level];
-    for (int t = 0; t < nest.operands; ++t) {
-      arguments.stride[t][level] = nest.stride[t][level] * (level == 0 ? width : 1);
-    }
-    if (!variant.wide_index && arguments.size[level] > 0) {
-      prepare_division(static_cast<uint64_t>(arguments.size[level]), &arguments.magic[level], &arguments.shift[level]);
-    }
-  }
-  arguments.items = nest.total / width;
-  arguments.tail = static_cast<int>(nest.total % width);
+  lay_out(plan.nest, width, variant.wide_index, &arguments);
   return arguments;
-}
-
-unsigned blocks_of(const Arguments& arguments, int width) {
-  const int64_t per_block = int64_t{kThreads} * (width == 1 ? 4 : 2);  // as in kernel.cu
-  return static_cast<unsigned>(std::max<int64_t>(1, (arguments.items + per_block - 1) / per_block));
 }
 
 std::string elements_kernel_name(const Variant& variant) { return std::string(variant.name) + "_elements"; }
 std::string vectors_kernel_name(const Variant& variant) { return variant.name; }
 
 std::string variant_text(const Variant& variant) {
-  static constexpr const char* kLieNames[] = {"Lie::SideBySide", "Lie::Repeated", "Lie::Scalar"};
   const auto type = [&](int operand) -> std::string {
     if (operand > variant.inputs) return "uint8_t";
     const infiniDtype_t dtype = variant.dtype[operand];
@@ -231,17 +183,20 @@ std::string variant_text(const Variant& variant) {
   text += "constexpr int kInputs = " + std::to_string(variant.inputs) + ";\n";
   text += "constexpr int kLevels = " + std::to_string(variant.levels) + ";\n";
   text += "constexpr Lie kLie[3] = {";
-  for (int t = 0; t < 3; ++t) text += (t ? ", " : "") + std::string(kLieNames[static_cast<int>(variant.lie[t])]);
-  return text + "};\n" + expression_text(variant) + "}  // namespace infiniop\n";
+  for (int t = 0; t < 3; ++t) text += (t ? ", " : "") + std::string(name_of(variant.lie[t]));
+  return text + "};\n" + expression_text(variant.kind, variant.map, variant.dtype[0], variant.dtype[1]) +
+         "}  // namespace infiniop\n";
 }
 
 const char* program_text() { return kProgram; }
+const char* chain_program_text() { return kChainProgram; }
 
-std::array<std::pair<const char*, const char*>, 4> program_files() {
+std::array<std::pair<const char*, const char*>, 5> program_files() {
   return {{{"cstdint", kIntegers},
            {"op/expression.h", kExpression},
            {"op/narrow.h", kNarrow},
-           {"op/nvidia/arguments.h", kArguments}}};
+           {"op/nvidia/arguments.h", kArguments},
+           {"op/nvidia/elements.h", kElements}}};
 }
 
 }  // namespace infiniop::nvidia

@@ -6,13 +6,10 @@
 #include <utility>
 
 #include "op/nvidia/arguments.h"
+#include "op/nvidia/layout.h"
 #include "op/operator.h"
 
 namespace infiniop::nvidia {
-
-inline constexpr int kThreads = 256;  // of a block; kernel.cu has the same
-
-enum class Lie : uint8_t { SideBySide, Repeated, Scalar };
 
 // All that the text of a kernel depends on: plans that agree in it share one program.
 struct Variant {
@@ -31,7 +28,6 @@ Variant variant_of(const Plan& plan);
 
 // What a launch passes: for the kernel that takes `width` elements at a time, 1 or the variant's.
 Arguments arguments_of(const Plan& plan, const Variant& variant, int width);
-unsigned blocks_of(const Arguments& arguments, int width);
 
 // The only part of a program that differs: the text of its "variant.h".
 std::string variant_text(const Variant& variant);
@@ -43,8 +39,14 @@ std::string vectors_kernel_name(const Variant& variant);
 inline constexpr const char* kCompileOptions[] = {"-std=c++17", "--fmad=false", "--device-as-default-execution-space",
                                                   "--diag-suppress=186"};
 
-// The program itself, and the files that it includes but "variant.h": names and texts.
+// The programs themselves, and the files that they include but "variant.h": names and texts.
 const char* program_text();
-std::array<std::pair<const char*, const char*>, 4> program_files();
+const char* chain_program_text();
+std::array<std::pair<const char*, const char*>, 5> program_files();
+
+// How an element of the type is called there.
+const char* element_type(infiniDtype_t dtype);
+// Text that defines Expression: an operator's computation, from elements of type `in` to one of type `out`.
+std::string expression_text(OperatorKind kind, int map, infiniDtype_t out, infiniDtype_t in);
 
 }  // namespace infiniop::nvidia

@@ -121,6 +121,7 @@ def render_symbols() -> str:
     frame = [
         "infiniopCreateHandle", "infiniopDestroyHandle", "infiniopCreateTensorDescriptor",
         "infiniopDestroyTensorDescriptor", "infiniopGetDescriptorDeviceType", "infiniopGetDescriptorDeviceId",
+        "infiniopXCreateChainDescriptor", "infiniopXChain", "infiniopXDestroyChainDescriptor",
     ]  # fmt: skip
     return "\n".join(
         [

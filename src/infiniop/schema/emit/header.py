@@ -85,6 +85,7 @@ def render_all() -> str:
             "#ifndef INFINIOP_H",
             "#define INFINIOP_H",
             "",
+            '#include "infiniop/chain.h"',
             '#include "infiniop/handle.h"',
             '#include "infiniop/operator_descriptor.h"',
             '#include "infiniop/tensor_descriptor.h"',

@@ -26,8 +26,9 @@ PUBLIC = tuple(operator for operator in CALLABLE if operator.kind in ("map", "ca
 COMMON_NAMES = {"x": "input", "a": "input", "b": "other", "src": "input"}
 
 
-# What moves elements from one place to another.
-COPY = next(operator for operator in CALLABLE if operator.kind == "copy" and not operator.attributes)
+def copies(operator: Operator) -> bool:
+    """Whether it moves elements from one place to another, and no more."""
+    return operator.kind == "copy" and not operator.attributes
 
 
 def attributes_of(operator: Operator) -> tuple[Attribute, ...]:
@@ -80,7 +81,7 @@ def row(operator: Operator) -> list[str]:
         f" ShapeRule::{RULES[operator.kind]}, DtypeRule::{operator.dtype_rule.capitalize()}, "
         f"{len(operator.inputs)}, {len(operator.tensors)}, {len(attributes)}, "
         f"{str(bool(early)).lower()}, {str(operator in PUBLIC).lower()}, {str(operator.functional).lower()}, "
-        f"{str(operator.inplace).lower()}, {str(operator.kind == 'fill').lower()}, {str(operator is COPY).lower()},",
+        f"{str(operator.inplace).lower()}, {str(operator.kind == 'fill').lower()}, {str(copies(operator)).lower()},",
         f" {{{', '.join(quoted(n) for n in names)}}},",
         f" {{{', '.join(number(a.default) for a in attributes)}}},",
         f" {{{', '.join(str(a.default is None).lower() for a in attributes)}}},",

@@ -1,0 +1,16 @@
+// Element types on the CPU: in which type one is computed, and the way there and back.
+#pragma once
+
+#include "infinicore.h"
+#include "op/cpu/tiles.h"
+
+namespace infiniop::cpu {
+
+Computed computed_as(infiniDtype_t dtype);
+int computed_size(infiniDtype_t dtype);  // of the type that it is computed in
+
+// Null: the type itself is computed in.
+ConvertTile from_memory(infiniDtype_t dtype);
+ConvertTile to_memory(infiniDtype_t dtype);
+
+}  // namespace infiniop::cpu

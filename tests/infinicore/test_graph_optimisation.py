@@ -1,0 +1,322 @@
+"""What is done to recorded graphs before they run: calls left out, operators fused, memory shared; and what must not change."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from tensor_support import numbers
+
+import infinicore
+import infinirt
+from infinicore.nn import functional
+
+
+@pytest.fixture(autouse=True, params=["cpu", pytest.param("nvidia", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest) -> Iterator[str]:
+    """What is made without a device is there."""
+    before = infinicore.get_device()
+    infinicore.set_device(request.param)
+    yield request.param
+    infinicore.set_device(before)
+
+
+OFF = {"remove_unused": False, "fuse": False, "share_memory": False}
+Program = Callable[[infinicore.Tensor], Any]
+
+
+def recorded(program: Program, x: infinicore.Tensor, **options: bool) -> tuple[Any, infinicore.Graph]:
+    with infinicore.record(**options) as recorder:
+        result = program(x)
+    return result, recorder.graph
+
+
+def bits(tensor: infinicore.Tensor) -> bytes:
+    return tensor.contiguous().numpy().tobytes()
+
+
+def check(
+    program: Program, *, dtype: Any = infinicore.float32, shape: tuple[int, ...] = (37, 53)
+) -> infinicore.Graph:
+    """Recorded results are the calls' own, bit for bit, with everything on and everything off."""
+    x = infinicore.from_numpy(numbers(shape)).to(dtype)
+    eager = bits(program(x.clone()))
+    for options in (OFF, {}):
+        source = x.clone()
+        result, graph = recorded(program, source, **options)
+        for _ in range(2):
+            graph.run()
+            assert bits(result) == eager, options
+            source.copy_(x)
+    return graph
+
+
+@pytest.mark.parametrize(
+    "dtype", [infinicore.float32, infinicore.float64, infinicore.bfloat16, infinicore.float16]
+)
+def test_a_chain_is_one_kernel_and_bit_for_bit_the_calls(dtype: Any) -> None:
+    def program(t: infinicore.Tensor) -> infinicore.Tensor:
+        return functional.silu(t * 2 + 0.5) - t
+
+    graph = check(program, dtype=dtype)
+    assert graph.operator_count == graph.fused_count == 5
+    assert len(graph._recorded.steps) == 1  # type: ignore[union-attr]
+    assert "5 fused into 1 kernel" in graph.explain()
+
+
+def test_long_chains_become_several_kernels() -> None:
+    def program(t: infinicore.Tensor) -> infinicore.Tensor:
+        for _ in range(20):
+            t = functional.relu(t + 0.25) - 1
+        return t
+
+    graph = check(program)
+    kernels = len(graph._recorded.steps)  # type: ignore[union-attr]
+    assert 1 < kernels < 10
+    assert graph.fused_count == graph.operator_count == 100
+
+
+def test_results_that_the_program_keeps_are_written() -> None:
+    x = infinicore.from_numpy(numbers([100]))
+    (a, b), graph = recorded(lambda t: ((first := t + 1), functional.relu(first * 2)), x)
+    graph.run()
+    np.testing.assert_array_equal(a.numpy(), x.numpy() + 1)
+    np.testing.assert_array_equal(b.numpy(), np.maximum((x.numpy() + 1) * 2, 0))
+    assert len(graph._recorded.steps) == 1  # type: ignore[union-attr]
+
+
+def test_strided_broadcast_and_transposed_operands() -> None:
+    def program(t: infinicore.Tensor) -> infinicore.Tensor:
+        return functional.silu(t[::2, 1:].T + t[0, 1:].unsqueeze(1)) * t[::2, 1:].T
+
+    assert check(program).fused_count == 3
+
+
+def test_a_result_that_is_read_in_another_order_ends_the_chain() -> None:
+    def program(t: infinicore.Tensor) -> infinicore.Tensor:
+        square = t * t
+        return square + square.T
+
+    check(program, shape=(40, 40))
+
+
+def test_other_types_on_the_way() -> None:
+    def program(t: infinicore.Tensor) -> infinicore.Tensor:
+        half = (t * 3).to(infinicore.bfloat16)
+        return (half > 0.5).to(infinicore.int32) + (half + 1).to(infinicore.int32)
+
+    assert check(program).fused_count >= 6
+
+
+def test_in_place_operators() -> None:
+    def program(t: infinicore.Tensor) -> infinicore.Tensor:
+        before = t.clone()
+        t += 1
+        t *= 2
+        t.copy_(t - before)
+        return t + before
+
+    check(program)
+
+
+def test_a_copy_keeps_what_is_written_over_later() -> None:
+    def program(t: infinicore.Tensor) -> infinicore.Tensor:
+        saved = t.clone()
+        saved = saved.clone()
+        t += 1
+        last = saved.clone()
+        return last * t
+
+    check(program)
+
+
+def test_parts_of_a_tensor_are_written() -> None:
+    def program(t: infinicore.Tensor) -> infinicore.Tensor:
+        whole = t + 1
+        whole[:, :10].copy_(t[:, 10:20])
+        whole[3:] += whole[3:]
+        return whole * 2
+
+    check(program)
+
+
+def test_numbers_and_scalars() -> None:
+    def program(t: infinicore.Tensor) -> infinicore.Tensor:
+        scale = infinicore.full([], 3.0)
+        scale += 1
+        product = infinicore.ones([1]) * 2
+        return t * scale + product - 0.5
+
+    check(program)
+
+
+def test_products_stand_between_chains() -> None:
+    def program(t: infinicore.Tensor) -> infinicore.Tensor:
+        return functional.relu((t + 1) @ (t.T - 1)) + 2
+
+    graph = check(program, shape=(20, 30))
+    assert [bool(parts) for _, _, parts in graph._recorded.steps] == [True, True, False, True]  # type: ignore[union-attr]
+
+
+def test_what_nobody_reads_is_left_out() -> None:
+    x = infinicore.ones([4, 4])
+
+    def program(t: infinicore.Tensor) -> infinicore.Tensor:
+        _ = functional.silu(t + 5)
+        return t.clone() @ t
+
+    result, graph = recorded(program, x)
+    assert graph.removed_count == 4
+    text = graph.explain()
+    assert "nobody reads its result" in text
+    assert "what it copies is read in its place" in text
+    graph.run()
+    assert bits(result) == bits(x @ x)
+    kept, graph = recorded(program, x, remove_unused=False, fuse=False)
+    assert graph.removed_count == graph.fused_count == 0
+    graph.run()
+    assert bits(kept) == bits(result)
+
+
+def test_a_copy_stays_where_its_source_is_written_before_the_last_reader() -> None:
+    x = infinicore.from_numpy(numbers([6, 6]))
+
+    def program(t: infinicore.Tensor) -> infinicore.Tensor:
+        saved = t.clone()
+        t.copy_(t @ t)
+        return saved @ saved
+
+    expected = x.numpy() @ x.numpy()
+    result, graph = recorded(program, x)
+    assert graph.removed_count == 0
+    graph.run()
+    np.testing.assert_allclose(result.numpy(), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_functions_and_captured_work_see_what_was_computed() -> None:
+    x = infinicore.ones([8])
+    seen: list[list[float]] = []
+    with infinicore.record() as recorder:
+        y = x + 1
+        recorder.call(lambda stream, y=y: seen.append(y.tolist()))  # type: ignore[misc]
+        del y
+        z = x + 2
+    recorder.graph.run()
+    assert seen == [[2.0] * 8]
+    assert z.tolist() == [3.0] * 8
+
+
+def test_captured_work_sees_what_was_computed(device: str) -> None:
+    x, target = infinicore.ones([8]), infinicore.zeros([8])
+    runtime = infinicore.get_runtime(device)
+    runtime.start_graph_recording()
+    made = [x + 5]
+
+    def copy() -> None:
+        address = made[0].data_ptr()
+        source = infinirt.Buffer.from_handle(address, 32, owner=made[0], device=runtime.stream.device)
+        source.copy_to(target._owner[:32], stream=runtime.stream)
+
+    runtime.add_graph_operator(copy)
+    made.clear()  # nobody but the captured copy reads it
+    graph = runtime.stop_graph_recording()
+    graph.run()
+    assert target.tolist() == [6.0] * 8
+
+
+def test_each_can_be_turned_off(device: str) -> None:
+    x = infinicore.from_numpy(numbers([1000]))
+
+    def program(t: infinicore.Tensor) -> infinicore.Tensor:
+        for _ in range(6):
+            t = t + t
+        return t
+
+    _, fused = recorded(program, x)
+    _, plain = recorded(program, x, fuse=False)
+    _, apart = recorded(program, x, fuse=False, share_memory=False)
+    assert fused.fused_count == 6
+    assert plain.fused_count == apart.fused_count == 0
+    assert plain._recorded.reserved_bytes * 3 <= apart._recorded.reserved_bytes  # type: ignore[union-attr]
+    runtime = infinicore.get_runtime(device)
+    runtime.start_graph_recording(fuse=False)
+    program(x)
+    assert runtime.stop_graph_recording().fused_count == 0
+    infinicore.start_graph_recording(device, remove_unused=False)
+    program(x)
+    assert infinicore.stop_graph_recording().removed_count == 0
+
+
+def test_pictures() -> None:
+    import xml.etree.ElementTree
+
+    x = infinicore.ones([4, 4])
+    with infinicore.record() as recorder:
+        functional.relu(x)
+        y = functional.relu(x * 2) @ x
+        recorder.call(lambda stream: None)
+        z = y < 3
+    graph = recorder.graph
+    picture = xml.etree.ElementTree.fromstring(graph.to_svg())
+    texts = ["".join(element.itertext()) for element in picture.iter("{http://www.w3.org/2000/svg}text")]
+    for expected in ("left out", "segment 1: called in each run", "nobody reads its result"):
+        assert any(expected in text for text in texts), texts
+    assert any(text.startswith("less(") for text in texts)
+    boxes = [element.get("class") for element in picture.iter("{http://www.w3.org/2000/svg}rect")]
+    assert {"chain", "step", "removed", "segment", "segment called"} <= set(boxes)
+    dot = graph.to_dot()
+    assert "style=filled" in dot
+    assert "style=dotted" in dot
+    graph.run()
+    assert z.tolist() == [[False] * 4] * 4
+
+
+def random_program(seed: int) -> Program:
+    """Tensors of one or two shapes that are added, cut, copied, written over and dropped."""
+
+    def program(t: infinicore.Tensor) -> infinicore.Tensor:
+        chance = random.Random(seed)
+        known = [t, t.clone()]
+        for _ in range(chance.randrange(5, 40)):
+            a, b = chance.choice(known), chance.choice(known)
+            action = chance.randrange(12)
+            if action < 3:
+                known.append(a + b)
+            elif action == 3:
+                known.append(functional.relu(a) * 0.5)
+            elif action == 4:
+                known.append((a.T + b) * chance.choice([1, 0.5]))
+            elif action == 5:
+                known.append(a.clone())
+            elif action == 6:
+                a += chance.choice([1, 0.25])
+            elif action == 7:
+                a[2:9].copy_(b[1:8])
+            elif action == 8:
+                known.append((a - b).to(infinicore.bfloat16).to(infinicore.float32))
+            elif action == 9:
+                a.copy_(b * 0.5)
+            elif action == 10:
+                known.append(a - b[0])
+            elif len(known) > 2:
+                del known[chance.randrange(1, len(known))]
+        total = known[0]
+        for other in known[1:]:
+            total = total + other
+        return total
+
+    return program
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_random_programs(seed: int) -> None:
+    check(random_program(seed), shape=(16, 16))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(25, 425))
+def test_more_random_programs(seed: int) -> None:
+    check(random_program(seed), shape=(16, 16))
