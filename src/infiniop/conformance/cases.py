@@ -338,7 +338,7 @@ def register() -> None:
         (
             "layouts",
             partial(all_of, "LAYOUTS"),
-            "{0} takes operands of any strides, broadcast, empty and without dimensions, and writes nothing beside its output.",
+            "Whatever the shapes and strides of its operands, {0} gives the right elements and writes nothing beside them.",
         ),
         (
             "refusals",
