@@ -9,6 +9,7 @@ __all__ = [
     "asin",
     "asinh",
     "atanh",
+    "axpy",
     "bitwise_right_shift",
     "cast",
     "clip",
@@ -46,9 +47,11 @@ __all__ = [
     "reciprocal",
     "relu",
     "relu6",
+    "scal",
     "selu",
     "sigmoid",
     "silu",
+    "silu_and_mul",
     "sinh",
     "softplus",
     "softsign",
@@ -83,6 +86,9 @@ def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Inverse hyperbolic tangent."""
+
+def axpy(alpha: Tensor | float, x: Tensor | float, y: Tensor) -> Tensor:
+    """`y` becomes `alpha * x + y`; `alpha` is a tensor, which may be broadcast, as `x` may."""
 
 def bitwise_right_shift(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`input >> other`, filled with the sign. Shifts by less than 0 or by all bits and more leave only the sign."""
@@ -208,6 +214,9 @@ def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def relu6(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`input` between 0 and 6."""
 
+def scal(x: Tensor, alpha: Tensor | float) -> Tensor:
+    """`x` becomes `alpha * x`; `alpha` is a tensor, which may be broadcast."""
+
 def selu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Scaled exponential linear unit."""
 
@@ -216,6 +225,9 @@ def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def silu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`input * sigmoid(input)`."""
+
+def silu_and_mul(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`silu` of the first half of `input`'s last dimension, times the second half."""
 
 def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Hyperbolic sine."""
@@ -226,7 +238,7 @@ def softplus(
     """`log(1 + exp(beta * input)) / beta`, and `input` itself where `beta * input` is over the threshold."""
 
 def softsign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`input / (1 + |input|)`."""
+    """`input / (1 + abs(input))`."""
 
 def sub(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`input - other`; integers wrap around."""

@@ -2,7 +2,8 @@
 
 Where a backend itself does the work, the fault is in a backend: `faulty_backend.py` (in Python) or the toy accelerator
 (`tests/plugins/toy.c`, in C). What the runtime does for every backend, no backend can break: there `faulty_calls.py` stands
-between the kit and `infinirt.runtime` on the CPU device, so that the kit meets a device with that fault.
+between the kit and `infinirt.runtime` on the CPU device, so that the kit meets a device with that fault; `faulty_operators.py`
+between the operators' cases and their library.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Fault:
-    where: str  # "backend", "calls" or "toy"
+    where: str  # "backend", "calls", "operators" or "toy"
     what: str
     cases: tuple[str, ...]
     hangs: bool = False
@@ -57,5 +58,16 @@ FAULTS = {
     ),
     "limit-that-is-none": Fault(
         "calls", "a function that is declared unsupported works", ("device.persisting-cache",)
+    ),
+    # ---- between the kit and the operators
+    "operator-loses-nan": Fault("operators", "tanh of what is not a number is 0", ("operator.tanh.values",)),
+    "operator-writes-beside": Fault(
+        "operators", "floor writes one element between those of its output", ("operator.floor.layouts",)
+    ),
+    "operator-takes-any-type": Fault(
+        "operators", "tanh takes types that it has not", ("operator.tanh.refusals",)
+    ),
+    "operator-own-stream": Fault(
+        "operators", "a sum runs on a stream of its own choice", ("operator.order", "operator.capture")
     ),
 }

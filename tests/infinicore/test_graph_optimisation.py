@@ -133,6 +133,16 @@ def test_a_copy_keeps_what_is_written_over_later() -> None:
     check(program)
 
 
+def test_operators_that_write_an_input() -> None:
+    def program(t: infinicore.Tensor) -> infinicore.Tensor:
+        x, y = t.clone(), (t * 2).clone()
+        infinicore.axpy(0.5, x, y)
+        infinicore.scal(x, 3.0)
+        return functional.silu_and_mul(x[:, :52] + y[:, 1:])
+
+    check(program)
+
+
 def test_parts_of_a_tensor_are_written() -> None:
     def program(t: infinicore.Tensor) -> infinicore.Tensor:
         whole = t + 1

@@ -16,7 +16,15 @@ import infinicore
 from infinicore import _core
 from infinicore.nn import functional
 from infiniop.schema import OPERATORS
-from infiniop.schema.emit.python_table import CALLABLE, PUBLIC, attributes_of, parameter, render_stubs
+from infiniop.schema.emit.python_table import (
+    CALLABLE,
+    PUBLIC,
+    attributes_of,
+    inputs_of,
+    parameter,
+    render_stubs,
+    written_input,
+)
 
 BY_NAME = {operator.python_name: operator for operator in OPERATORS}
 F32 = infinicore.float32
@@ -29,10 +37,9 @@ def test_every_operator_of_the_schema_is_a_function_with_a_signature() -> None:
         function = getattr(infinicore, operator.python_name)
         names = function.__text_signature__.strip("()").replace(" ", "").split(",")
         assert [name.split("=")[0] for name in names] == [
-            *(parameter(tensor.name) for tensor in operator.inputs),
+            *(parameter(operator, tensor) for tensor in inputs_of(operator)),
             *(attribute.name for attribute in attributes_of(operator)),
-            "*",
-            "out",
+            *(["*", "out"] if written_input(operator) < 0 else []),
         ]
         assert hasattr(functional, operator.python_name) == operator.functional
 
@@ -51,7 +58,10 @@ def arguments(operator: Any, rng: np.random.Generator) -> tuple[list[Any], list[
     return arrays, [0.5 + i for i in range(len(attributes_of(operator)))]
 
 
-@pytest.mark.parametrize("name", sorted(o.python_name for o in PUBLIC if o.kind == "map"))
+@pytest.mark.parametrize(
+    "name",
+    sorted(o.python_name for o in PUBLIC if o.kind == "map" and not o.halves and written_input(o) < 0),
+)
 def test_a_call_gives_what_the_schema_says(name: str) -> None:
     operator = BY_NAME[name]
     arrays, attributes = arguments(operator, np.random.default_rng(7))
@@ -63,7 +73,10 @@ def test_a_call_gives_what_the_schema_says(name: str) -> None:
     assert made.dtype is (infinicore.bool if operator.dtype_rule == "truth" else tensors[0].dtype)
     np.testing.assert_allclose(made.numpy(), expected, rtol=2e-5, atol=1e-6)
     # By name, and into memory with strides.
-    names = [*(parameter(t.name) for t in operator.inputs), *(a.name for a in attributes_of(operator))]
+    names = [
+        *(parameter(operator, t) for t in inputs_of(operator)),
+        *(a.name for a in attributes_of(operator)),
+    ]
     out = infinicore.empty([*made.shape, 2], dtype=made.dtype)[..., 0]
     given = dict(zip(names, [*tensors, *attributes], strict=True))
     assert getattr(infinicore, name)(**given, out=out) is out

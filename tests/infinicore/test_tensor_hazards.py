@@ -35,6 +35,18 @@ CASES: dict[str, tuple[tuple[int, ...], Callable[[Any], object], Callable[[Array
         lambda x: np.concatenate([x[:1], x[1:] + x[:-1]]),
     ),
     "a product into its factor": ((200, 200), lambda x: infinicore.matmul(x, x, out=x), lambda x: x @ x),
+    "added to itself backwards": (
+        (50_000,),
+        lambda x: infinicore.axpy(2.0, x[::-1], x),
+        lambda x: 2 * x[::-1] + x,
+    ),
+    "a factor and a summand of itself": (
+        (200, 200),
+        lambda x: infinicore.axpy(x[0], x.T, x),
+        lambda x: x[0] * x.T + x,
+    ),
+    "scaled by one of its elements": ((100_000,), lambda x: infinicore.scal(x, x[5]), lambda x: x[5] * x),
+    "added to itself": ((100_000,), lambda x: infinicore.axpy(2.0, x, x), lambda x: 3 * x),
     "the same place": ((100_000,), lambda x: infinicore.add(x, x, out=x), lambda x: x + x),
 }
 

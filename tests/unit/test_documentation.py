@@ -79,6 +79,14 @@ def test_links_lead_somewhere(name: str) -> None:
             assert (page.parent / target).exists(), f"{name} links to {target}"
 
 
+def test_the_list_of_operators_is_what_the_schema_says() -> None:
+    done = subprocess.run([sys.executable, "-m", "infiniop"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert (ROOT / "docs" / "operator-list.md").read_text() == done.stdout, (
+        "docs/operator-list.md is out of date: python -m infiniop > docs/operator-list.md"
+    )
+
+
 def test_the_capability_table_is_what_the_runtime_says() -> None:
     done = subprocess.run(
         [sys.executable, str(ROOT / "tools" / "capabilities.py"), "--check"],

@@ -15,7 +15,9 @@ constexpr size_t kNone = static_cast<size_t>(-1);
 
 bool is_element_wise(const Step& step) {
   if (step.views.empty() || step.is_chain || step.launch.workspace_size || step.views[0].count == 0) return false;
-  if (step.launch.row->shape_rule == ShapeRule::Product) return false;
+  const OperatorRow& row = *step.launch.row;
+  if (row.shape_rule != ShapeRule::Broadcast && row.shape_rule != ShapeRule::Given) return false;
+  if (row.written >= 0) return false;  // its inputs have an order of their own
   return std::all_of(step.views.begin(), step.views.end(), [](const View& view) { return view.dtype->kind != 'c'; });
 }
 

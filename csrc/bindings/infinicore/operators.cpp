@@ -28,7 +28,8 @@ constexpr int kMaxParameters = kMaxTensors + kMaxAttributes + 2;
 struct Entry {
   const OperatorRow* row = nullptr;
   bool is_functional = false;
-  int positional = 0;  // inputs, attributes, inplace; `out` is the last of all, and by name only
+  int positional = 0;  // inputs, attributes, inplace
+  int parameters = 0;  // and `out`, the last of all, by name only
   PyObject* names[kMaxParameters] = {};
   PyMethodDef definition = {};
 };
@@ -57,7 +58,7 @@ bool read_arguments(const Entry& entry, PyObject* const* args, Py_ssize_t count,
   }
   for (Py_ssize_t i = 0; i < count; ++i) values[i] = args[i];
   const Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0;
-  const int parameters = entry.positional + 1;
+  const int parameters = entry.parameters;
   for (Py_ssize_t i = 0; i < named; ++i) {
     PyObject* name = PyTuple_GET_ITEM(names, i);
     int at = 0;
@@ -100,9 +101,9 @@ class Call {
  private:
   bool make_and_issue() {
     if (!read_inputs() || !read_attributes() || !find_output()) return false;
-    if (out_overlaps()) [[unlikely]]
-      return compute_aside();
-    return compute();
+    if (!out_overlaps()) [[likely]]
+      return compute();
+    return row_.written < 0 ? compute_aside() : read_aside() && compute();
   }
 
   bool compute() {
@@ -113,15 +114,18 @@ class Call {
   // Whether an element of the output could be written before it is read as another one's input. Elements of the same place are
   // read first, except by products.
   bool out_overlaps() const {
-    const TensorObject& out = *tensors_[0];
     for (int t = 1; t <= row_.inputs; ++t) {
-      const TensorObject& input = *tensors_[t];
-      if (input.storage != out.storage && !input.storage->is_shared) continue;  // two pieces of memory
-      const bool same = row_.shape_rule != ShapeRule::Product && input.data == out.data && input.dtype == out.dtype &&
-                        input.ob_size == out.ob_size && std::equal(input.sizes, input.sizes + input.ob_size, out.sizes);
-      if (!same && extents_meet(input, out)) return true;
+      if (is_overlapped(*tensors_[t])) return true;
     }
     return false;
+  }
+
+  bool is_overlapped(const TensorObject& input) const {
+    const TensorObject& out = *tensors_[0];
+    if (input.storage != out.storage && !input.storage->is_shared) return false;  // two pieces of memory
+    const bool same = row_.shape_rule != ShapeRule::Product && input.data == out.data && input.dtype == out.dtype &&
+                      input.ob_size == out.ob_size && std::equal(input.sizes, input.sizes + input.ob_size, out.sizes);
+    return !same && extents_meet(input, out);
   }
 
   static bool extents_meet(const TensorObject& a, const TensorObject& b) {
@@ -147,8 +151,25 @@ class Call {
     tensors_[0] = as_tensor(aside.get());
     if (!compute()) return false;
     tensors_[0] = out;
-    PyObject* values[kMaxParameters] = {aside.get()};
-    values[copy_entry->positional] = as_object(out);
+    return copy(aside.get(), as_object(out));
+  }
+
+  // What is read and written has one address, so that the other inputs have to make way.
+  bool read_aside() {
+    for (int t = 1; t <= row_.inputs; ++t) {
+      TensorObject* input = tensors_[t];
+      if (!is_overlapped(*input)) continue;
+      Ref aside(as_object(new_tensor(place_, input->dtype, input->ndim(), input->shape())));
+      if (!aside || !copy(as_object(input), aside.get())) return false;
+      tensors_[t] = as_tensor(aside.get());
+      made_inputs_[t - 1] = std::move(aside);
+    }
+    return true;
+  }
+
+  static bool copy(PyObject* from, PyObject* to) {
+    PyObject* values[kMaxParameters] = {from};
+    values[copy_entry->positional] = to;
     Ref copied(Call(*copy_entry, values).run());
     return bool(copied);
   }
@@ -188,6 +209,10 @@ class Call {
       if (is_tensor(given)) {
         tensors_[i + 1] = as_tensor(given);
         if (!is_on_place(tensors_[i + 1], row_.parameters[i])) return false;
+      } else if (i == row_.written) {
+        PyErr_Format(PyExc_TypeError, "%s(): %s is written, and must be a Tensor, not %.100s", row_.name,
+                     row_.parameters[i], Py_TYPE(given)->tp_name);
+        return false;
       } else if (!make_scalar(i)) {
         return false;
       }
@@ -205,10 +230,10 @@ class Call {
     }
     Ref bytes(PyObject_CallFunctionObjArgs(encoder, given, reinterpret_cast<PyObject*>(dtype_), nullptr));
     if (!bytes) return false;
-    scalars_[i] = Ref(as_object(new_tensor(place_, dtype_, 0, nullptr)));
-    if (!scalars_[i]) return false;
-    tensors_[i + 1] = as_tensor(scalars_[i].get());
-    PyObject* values[kMaxParameters] = {bytes.get(), scalars_[i].get()};
+    made_inputs_[i] = Ref(as_object(new_tensor(place_, dtype_, 0, nullptr)));
+    if (!made_inputs_[i]) return false;
+    tensors_[i + 1] = as_tensor(made_inputs_[i].get());
+    PyObject* values[kMaxParameters] = {bytes.get(), made_inputs_[i].get()};
     Ref filled(Call(*fill_entry, values).run());
     return bool(filled);
   }
@@ -252,6 +277,10 @@ class Call {
   }
 
   bool find_output() {
+    if (row_.written >= 0) {
+      tensors_[0] = tensors_[row_.written + 1];
+      return true;
+    }
     PyObject* out = values_[entry_.positional];
     if (out == Py_None) out = nullptr;
     if (entry_.is_functional && row_.takes_inplace) {
@@ -280,8 +309,9 @@ class Call {
     }
     Py_ssize_t shape[kMaxDimensions];
     int ndim = 0;
-    const bool known =
-        row_.shape_rule == ShapeRule::Product ? product_shape(shape, &ndim) : broadcast_shape(shape, &ndim);
+    const bool known = row_.shape_rule == ShapeRule::Product ? product_shape(shape, &ndim)
+                       : row_.shape_rule == ShapeRule::Half  ? half_shape(shape, &ndim)
+                                                             : broadcast_shape(shape, &ndim);
     if (!known) return false;
     DtypeObject* dtype = row_.dtype_rule == DtypeRule::Truth ? dtype_of(INFINI_DTYPE_BOOL) : dtype_;
     made_ = Ref(as_object(new_tensor(place_, dtype, ndim, shape)));
@@ -307,6 +337,24 @@ class Call {
     shape[*ndim - 2] = a.shape()[a.ndim() - 2];
     shape[*ndim - 1] = b.shape()[b.ndim() - 1];
     return true;
+  }
+
+  bool half_shape(Py_ssize_t* shape, int* ndim) const {
+    const TensorObject& input = *tensors_[1];
+    *ndim = input.ndim();
+    std::copy_n(input.shape(), *ndim, shape);
+    if (*ndim > 0 && shape[*ndim - 1] % 2 == 0) {
+      shape[*ndim - 1] /= 2;
+      return true;
+    }
+    if (*ndim > 0) {
+      PyErr_Format(PyExc_ValueError, "%s(): the last dimension of %s has size %zd; it must have two halves", row_.name,
+                   row_.parameters[0], shape[*ndim - 1]);
+    } else {
+      PyErr_Format(PyExc_ValueError, "%s(): %s has no dimensions; the last one must have two halves", row_.name,
+                   row_.parameters[0]);
+    }
+    return false;
   }
 
   bool broadcast_shape(Py_ssize_t* shape, int* ndim) const {
@@ -439,7 +487,7 @@ class Call {
   PlaceObject* place_ = nullptr;
   DtypeObject* dtype_ = nullptr;
   TensorObject* tensors_[kMaxTensors] = {};
-  Ref scalars_[kMaxTensors];
+  Ref made_inputs_[kMaxTensors];
   Ref made_, workspace_;
   double attributes_[kMaxAttributes] = {};
   unsigned char element_[16] = {};
@@ -470,7 +518,8 @@ bool add_function(PyObject* dict, PyObject* module_name, int number, bool functi
   for (int i = 0; i < named; ++i) entry.names[entry.positional++] = PyUnicode_InternFromString(row.parameters[i]);
   if (row.takes_element) entry.names[entry.positional++] = PyUnicode_InternFromString("value");
   if (functional && row.takes_inplace) entry.names[entry.positional++] = PyUnicode_InternFromString("inplace");
-  entry.names[entry.positional] = PyUnicode_InternFromString("out");
+  entry.parameters = entry.positional;
+  if (row.written < 0) entry.names[entry.parameters++] = PyUnicode_InternFromString("out");
   constexpr auto numbers = std::make_integer_sequence<int, kOperators>();
   const Function function = functional ? function_of<true>(number, numbers) : function_of<false>(number, numbers);
   entry.definition = {row.name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)),

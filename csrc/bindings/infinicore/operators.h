@@ -12,6 +12,7 @@ inline constexpr int kMaxAttributes = 2;
 enum class ShapeRule : uint8_t {
   Broadcast,  // the inputs', each repeated where another one is larger
   Product,  // that of matrices: the rows of the first, the columns of the second; a dimension before them counts matrices
+  Half,  // the input's, with half of its last dimension
   Given,  // there is no input to tell: the output must be given
 };
 
@@ -30,6 +31,7 @@ struct OperatorRow {
   ShapeRule shape_rule;
   DtypeRule dtype_rule;
   int inputs, tensors, attributes;
+  int written;  // the input that is the output as well, counted from 0; -1: none
   bool attributes_are_early;  // part of the descriptor
   bool is_public;  // offered by the package under its own name
   bool is_functional, takes_inplace;

@@ -22,6 +22,7 @@ bool can_be_forwarded(const std::vector<Step>& steps, const Liveness& live, size
   if (!to.life || live.is_visible(copy) || to.dtype != from.dtype || to.sizes != from.sizes) return false;
   if (live.readers(copy).empty()) return false;
   for (const size_t reader : live.readers(copy)) {
+    if (steps[reader].launch.row->written >= 0) return false;  // an input has the output's address
     for (size_t t = 1; t < steps[reader].views.size(); ++t) {
       const View& view = steps[reader].views[t];
       if (view.meets(to) && (view.low < to.low || view.high > to.high)) return false;

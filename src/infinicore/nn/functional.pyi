@@ -14,6 +14,7 @@ __all__ = [
     "selu",
     "sigmoid",
     "silu",
+    "silu_and_mul",
     "softplus",
     "softsign",
     "swiglu",
@@ -61,13 +62,16 @@ def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def silu(input: Tensor, inplace: bool = False, *, out: Tensor | None = None) -> Tensor:
     """`input * sigmoid(input)`."""
 
+def silu_and_mul(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`silu` of the first half of `input`'s last dimension, times the second half."""
+
 def softplus(
     input: Tensor, beta: float = 1.0, threshold: float = 20.0, *, out: Tensor | None = None
 ) -> Tensor:
     """`log(1 + exp(beta * input)) / beta`, and `input` itself where `beta * input` is over the threshold."""
 
 def softsign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`input / (1 + |input|)`."""
+    """`input / (1 + abs(input))`."""
 
 def swiglu(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`input * silu(other)`."""

@@ -9,8 +9,16 @@ from .model import Attribute, Operator, Tensor
 from .movement import OPERATORS as MOVEMENT
 from .products import OPERATORS as PRODUCTS
 
+# As a reader looks for them.
+GROUPS: dict[str, tuple[Operator, ...]] = {
+    "Arithmetic and comparisons": ARITHMETIC,
+    "Functions of one number": FUNCTIONS,
+    "Activations": ACTIVATIONS,
+    "Copies, conversions, constants": MOVEMENT,
+    "Products of matrices": PRODUCTS,
+}
 OPERATORS: tuple[Operator, ...] = tuple(
-    sorted((*ARITHMETIC, *FUNCTIONS, *ACTIVATIONS, *MOVEMENT, *PRODUCTS), key=lambda operator: operator.name)
+    sorted((operator for group in GROUPS.values() for operator in group), key=lambda operator: operator.name)
 )
 
-__all__ = ["OPERATORS", "Attribute", "Operator", "Tensor"]
+__all__ = ["GROUPS", "OPERATORS", "Attribute", "Operator", "Tensor"]

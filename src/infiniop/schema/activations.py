@@ -128,7 +128,7 @@ OPERATORS: tuple[Operator, ...] = (
         "Softsign",
         "x / (1 + fabs(x))",
         lambda np, x: x / (1 + np.abs(x)),
-        "`x / (1 + |x|)`.",
+        "`x / (1 + abs(x))`.",
         dtypes=FLOATS,
         functional=True,
     ),
@@ -164,6 +164,7 @@ OPERATORS: tuple[Operator, ...] = (
         halves=("gate", "up"),
         extremes=False,
         ulps=8,
+        functional=True,
     ),
     Operator(
         "Prelu",

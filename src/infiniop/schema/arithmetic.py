@@ -247,6 +247,7 @@ OPERATORS: tuple[Operator, ...] = (
         FLOATS,
         lambda np, alpha, x: alpha * x,
         "alpha * x",
+        python_order=("x", "alpha"),
         ulps=1,
     ),
     unary(

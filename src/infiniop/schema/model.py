@@ -92,6 +92,9 @@ class Operator:
     python: str = ""
     """The function's name in Python; the name in snake case unless said otherwise."""
 
+    python_order: tuple[str, ...] = ()
+    """The inputs in the order in which Python takes them, where it is not that of `tensors`."""
+
     symbol: str = ""
     """What calls it between two tensors in Python: "+", "<", ...; "* number" where the second operand is a number."""
 
@@ -121,6 +124,10 @@ class Operator:
             raise ValueError(f"{self.name}: `map` has an expression, the other kinds have none")
         if self.halves and len(self.inputs) != 1:
             raise ValueError(f"{self.name}: halves of one input, not of {len(self.inputs)}")
+        if self.python_order and sorted(self.python_order) != sorted(tensor.name for tensor in self.inputs):
+            raise ValueError(
+                f"{self.name}: python_order has the names of the inputs, not {self.python_order}"
+            )
         integers = [dtype for dtype in self.dtypes if dtype in INTEGERS]
         if self.inplace and not self.functional:
             raise ValueError(f"{self.name}: only functions of nn.functional take inplace=")

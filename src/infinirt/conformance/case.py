@@ -53,6 +53,9 @@ MODULES = (
     "performance",
 )
 
+# Packages above this one that bring cases of their own. By name: what is below imports nothing of theirs.
+FROM_ABOVE = ("infiniop.conformance",)
+
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)+")
 _cases: dict[str, Case] = {}
 
@@ -135,6 +138,8 @@ def all_cases() -> dict[str, Case]:
     """Every case that the kit knows, by id."""
     for name in MODULES:
         importlib.import_module(f"{__package__}.cases.{name}")
+    for name in FROM_ABOVE:
+        importlib.import_module(name)
     return _cases
 
 

@@ -18,7 +18,7 @@ RESULTS = ("pass", "emulated", "unsupported", "inapplicable", "fail")
 MEANING = {
     "pass": "the rule is kept, by the device type itself",
     "emulated": "the rule is kept, by the runtime's emulation on top of what the device type has",
-    "unsupported": "the device type declares a function unsupported, and the call says so",
+    "unsupported": "the device type declares a function unsupported, or has no such operator, and the call says so",
     "inapplicable": "the machine lacks what the rule is about, such as a second device",
     "fail": "the rule is broken",
 }

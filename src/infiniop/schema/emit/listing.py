@@ -1,16 +1,35 @@
-"""The operators as a page for people."""
+"""The operators as a page for people: docs/operator-list.md, and what `python -m infiniop` prints."""
 
 from __future__ import annotations
 
-from .. import OPERATORS
-from ..model import FLOATS, INTEGERS, Operator
+from .. import GROUPS, OPERATORS
+from ..model import COMPLEX, EVERYTHING, FLOATS, INTEGERS, Operator
+from .python_table import PUBLIC, python_parameters
+
+INTRODUCTION = """# The {count} operators
+
+Each operator has [functions of its own in C](operators.md), declared in the header beside its name: `infiniopAdd` computes,
+`infiniopCreateAddDescriptor`, `infiniopGetAddWorkspaceSize` and `infiniopDestroyAddDescriptor` stand around it. In Python it is [one
+call](infinicore.md): `infinicore.add`; those marked *nn* are in `infinicore.nn.functional`, too. Where there is no Python form, functions
+that are written out do the same: `zeros`, `ones`, `full`, `Tensor.copy_`, `Tensor.broadcast_to`, `matmul`.
+
+The formula gives an element of the result, and is what CPU and GPU kernels are made from; its names are C's. `F8` is e4m3fn; *floats*
+are {floats}, *integers* {integers}, *complex* {complex}.
+
+This page is written by `python -m infiniop > docs/operator-list.md`.
+"""
 
 
 def types(operator: Operator) -> str:
-    text = ", ".join(operator.dtypes)
-    for group, name in ((INTEGERS, "all integers"), (FLOATS, "all floats")):
-        text = text.replace(", ".join(group), name)
-    return text
+    """The element types, with names for the groups that are there as a whole."""
+    groups = ((EVERYTHING, "all"), (INTEGERS, "integers"), (FLOATS, "floats"), (COMPLEX, "complex"))
+    left = list(operator.dtypes)
+    text: list[str] = []
+    for group, name in groups:
+        if set(group) <= set(left):
+            text.append(name)
+            left = [dtype for dtype in left if dtype not in group]
+    return ", ".join([*left, *text])
 
 
 def signature(operator: Operator) -> str:
@@ -19,21 +38,53 @@ def signature(operator: Operator) -> str:
     return f"`{operator.output.name}` from {', '.join(f'`{n}`' for n in [*inputs, *given]) or 'nothing'}"
 
 
-def render() -> str:
-    """A table in Markdown."""
-    rows = [
-        f"| {o.name}{'' if o.published else ' *'} | {signature(o)} | {o.doc} | {types(o)} | `infiniop/ops/{o.file}.h` |"
-        for o in OPERATORS
+def python_form(operator: Operator) -> str:
+    if operator not in PUBLIC:
+        return f"`{operator.symbol}`" if operator.symbol else ""
+    text = f"`{operator.python_name}({', '.join(python_parameters(operator))})`"
+    if operator.functional:
+        text += ", *nn*" + (" with `inplace`" if operator.inplace else "")
+    symbol = operator.symbol.split(" ")[0]
+    return text + (f", `{symbol}`" if symbol else "")
+
+
+def row(operator: Operator) -> str:
+    formula = f"`{operator.expression}`" if operator.expression else ""
+    if operator.scalar_expression:
+        formula += f" or `{operator.scalar_expression}`"
+    cells = [
+        f"{operator.name}{'' if operator.published else ' *'}",
+        f"`infiniop{operator.name}`, `infiniop/ops/{operator.file}.h`",
+        signature(operator),
+        python_form(operator),
+        operator.doc,
+        formula,
+        types(operator),
     ]
-    return "\n".join(
-        [
-            f"# The {len(OPERATORS)} operators",
+    for cell in cells:
+        if "|" in cell:
+            raise ValueError(f"{operator.name}: {cell!r} would be two cells of the table")
+    return f"| {' | '.join(cells)} |"
+
+
+def render() -> str:
+    """The page, in Markdown."""
+    lines = [
+        INTRODUCTION.format(
+            count=len(OPERATORS),
+            floats=", ".join(FLOATS),
+            integers=", ".join(INTEGERS),
+            complex=", ".join(COMPLEX),
+        )
+    ]
+    for title, operators in GROUPS.items():
+        lines += [
+            f"## {title}",
             "",
-            "| operator | tensors and attributes | what it computes | element types | header |",
-            "| --- | --- | --- | --- | --- |",
-            *rows,
-            "",
-            "\\* not in InfiniCore's headers; named by the same convention.",
+            "| operator | in C | tensors and attributes | in Python | what it computes | formula | element types |",
+            "| --- | --- | --- | --- | --- | --- | --- |",
+            *(row(operator) for operator in sorted(operators, key=lambda operator: operator.name)),
             "",
         ]
-    )
+    lines += ["\\* not in InfiniCore's headers; named by the same convention.", ""]
+    return "\n".join(lines)

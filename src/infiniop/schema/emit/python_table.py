@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from .. import OPERATORS
-from ..model import Attribute, Operator
+from ..model import Attribute, Operator, Tensor
 from .header import signatures
 
 # The kinds whose output has a shape that this table's reader can work out. Others need a rule in
@@ -13,12 +13,7 @@ from .header import signatures
 RULES = {
     "map": "Broadcast", "copy": "Broadcast", "cast": "Broadcast", "constant": "Given", "fill": "Given", "gemm": "Product",
 }  # fmt: skip
-# Those with a tensor that is read and written, or read in two halves, have no form of one call yet.
-CALLABLE = tuple(
-    operator
-    for operator in OPERATORS
-    if operator.kind in RULES and not operator.halves and all(t.role != "inout" for t in operator.tensors)
-)
+CALLABLE = tuple(operator for operator in OPERATORS if operator.kind in RULES)
 # What `infinicore` offers under the operators' own names; the rest is used by functions that are written out.
 PUBLIC = tuple(operator for operator in CALLABLE if operator.kind in ("map", "cast"))
 
@@ -36,8 +31,25 @@ def attributes_of(operator: Operator) -> tuple[Attribute, ...]:
     return () if operator.scalar_expression else operator.attributes
 
 
-def parameter(name: str) -> str:
-    return COMMON_NAMES.get(name, name)
+def inputs_of(operator: Operator) -> tuple[Tensor, ...]:
+    """The inputs, as Python orders them."""
+    by_name = {tensor.name: tensor for tensor in operator.inputs}
+    return tuple(by_name[name] for name in operator.python_order or by_name)
+
+
+def written_input(operator: Operator) -> int:
+    """Which of those is the output as well; -1: none, and the output is `out`."""
+    roles = [tensor.role for tensor in inputs_of(operator)]
+    return roles.index("inout") if "inout" in roles else -1
+
+
+def parameter(operator: Operator, tensor: Tensor) -> str:
+    """An input's name. Where one of them is written, the names of linear algebra are kept, as InfiniCore does."""
+    return tensor.name if written_input(operator) >= 0 else COMMON_NAMES.get(tensor.name, tensor.name)
+
+
+def shape_rule(operator: Operator) -> str:
+    return "Half" if operator.halves else RULES[operator.kind]
 
 
 def number(value: float | None) -> str:
@@ -51,7 +63,9 @@ def row(operator: Operator) -> list[str]:
     late = [f"attributes[{i}]" for i, a in enumerate(attributes) if a.at_compute]
     early_values = early or ["0"] * sum(not a.at_compute for a in operator.attributes)
     late_values = late or ["0"] * sum(a.at_compute for a in operator.attributes)
-    places = {tensor.name: str(i) for i, tensor in enumerate(operator.ordered)}
+    unused_tensors = [tensor for tensor in operator.tensors if tensor.role == "unused"]
+    tensors = [operator.output, *inputs_of(operator), *unused_tensors]
+    places = {tensor.name: str(i) for i, tensor in enumerate(tensors)}
     given = [f"tensors[{places[tensor.name]}]" for tensor in operator.tensors]
     addresses = [f"addresses[{places[tensor.name]}]" for tensor in operator.tensors]
     workspace = ["workspace", "workspace_size"] if operator.has_workspace else []
@@ -62,7 +76,7 @@ def row(operator: Operator) -> list[str]:
         if operator.has_workspace
         else "(void(descriptor), *size = 0, INFINI_STATUS_SUCCESS)"
     )
-    names = [*(parameter(t.name) for t in operator.inputs), *(a.name for a in attributes)]
+    names = [*(parameter(operator, t) for t in inputs_of(operator)), *(a.name for a in attributes)]
     unused = "".join(f"(void){what}; " for what in ("attributes",) if not early)
     unused_late = "".join(
         f"(void){what}; "
@@ -78,8 +92,8 @@ def row(operator: Operator) -> list[str]:
         f'{{"{operator.python_name}", "{operator.symbol}",',
         f" {quoted(documentation(operator, functional=False))},",
         f" {quoted(documentation(operator, functional=True))},",
-        f" ShapeRule::{RULES[operator.kind]}, DtypeRule::{operator.dtype_rule.capitalize()}, "
-        f"{len(operator.inputs)}, {len(operator.tensors)}, {len(attributes)}, "
+        f" ShapeRule::{shape_rule(operator)}, DtypeRule::{operator.dtype_rule.capitalize()}, "
+        f"{len(operator.inputs)}, {len(tensors)}, {len(attributes)}, {written_input(operator)}, "
         f"{str(bool(early)).lower()}, {str(operator in PUBLIC).lower()}, {str(operator.functional).lower()}, "
         f"{str(operator.inplace).lower()}, {str(operator.kind == 'fill').lower()}, {str(copies(operator)).lower()},",
         f" {{{', '.join(quoted(n) for n in names)}}},",
@@ -109,10 +123,12 @@ def quoted(text: str) -> str:
 
 
 def python_parameters(operator: Operator, functional: bool = False) -> list[str]:
-    given = [parameter(tensor.name) for tensor in operator.inputs]
+    given = [parameter(operator, tensor) for tensor in inputs_of(operator)]
     given += [f"{a.name}={a.default:g}" if a.default is not None else a.name for a in attributes_of(operator)]
     if functional and operator.inplace:
         given.append("inplace=False")
+    if written_input(operator) >= 0:
+        return given
     return [*given, "*", "out" if operator.dtype_rule == "cast" else "out=None"]
 
 
@@ -129,7 +145,7 @@ def sentence(operator: Operator) -> str:
     """What the operator computes, with its inputs under the names that they have in Python."""
     text = operator.doc
     for tensor in operator.tensors:
-        name = "the result" if tensor.role == "out" else parameter(tensor.name)
+        name = "the result" if tensor.role == "out" else parameter(operator, tensor)
         if name != tensor.name:
             text = rename(text, tensor.name, name)
     return text
@@ -175,12 +191,17 @@ def stub(operator: Operator, functional: bool) -> list[str]:
     def attribute(a: Attribute) -> str:
         return f"{a.name}: float" + ("" if a.default is None else f" = {float(a.default)!r}")
 
-    tensors = [parameter(tensor.name) for tensor in operator.inputs]
-    given = [f"{name}: Tensor" if i == 0 else f"{name}: Tensor | float" for i, name in enumerate(tensors)]
+    written = written_input(operator)
+    tensors = [parameter(operator, tensor) for tensor in inputs_of(operator)]
+    given = [
+        f"{name}: Tensor" if i == max(written, 0) else f"{name}: Tensor | float"
+        for i, name in enumerate(tensors)
+    ]
     given += [attribute(a) for a in operator.attributes]
     if functional and operator.inplace:
         given.append("inplace: bool = False")
-    given += ["*", "out: Tensor" if operator.dtype_rule == "cast" else "out: Tensor | None = None"]
+    if written < 0:
+        given += ["*", "out: Tensor" if operator.dtype_rule == "cast" else "out: Tensor | None = None"]
     return [*head(operator.python_name, given), f'    """{sentence(operator)}"""', ""]
 
 

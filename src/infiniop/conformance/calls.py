@@ -1,0 +1,146 @@
+"""The C functions of the operators, called by name, and what their answers mean to a case."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+from infinirt import runtime
+from infinirt.__main__ import part_path
+from infinirt.conformance.check import Failed, Limit
+
+from ..schema import Operator
+
+# infiniDtype_t and infiniStatus_t of infinicore.h.
+DTYPES = {
+    "BYTE": 1, "BOOL": 2, "I8": 3, "I16": 4, "I32": 5, "I64": 6, "U8": 7, "U16": 8, "U32": 9, "U64": 10, "F8": 11,
+    "F16": 12, "F32": 13, "F64": 14, "C16": 15, "C32": 16, "C64": 17, "C128": 18, "BF16": 19,
+}  # fmt: skip
+STATUSES = {
+    0: "SUCCESS", 1: "INTERNAL_ERROR", 2: "NOT_IMPLEMENTED", 3: "BAD_PARAM", 4: "NULL_POINTER",
+    5: "DEVICE_TYPE_NOT_SUPPORTED", 6: "DEVICE_NOT_FOUND", 7: "DEVICE_NOT_INITIALIZED",
+    8: "DEVICE_ARCHITECTURE_NOT_SUPPORTED", 10: "BAD_TENSOR_DTYPE", 11: "BAD_TENSOR_SHAPE", 12: "BAD_TENSOR_STRIDES",
+    13: "INSUFFICIENT_WORKSPACE",
+}  # fmt: skip
+# What a device type answers that has no operators, or not this one.
+LIMITS = ("NOT_IMPLEMENTED", "DEVICE_TYPE_NOT_SUPPORTED", "DEVICE_ARCHITECTURE_NOT_SUPPORTED")
+
+Pointer = ctypes.c_void_p
+
+
+@cache
+def library() -> ctypes.CDLL:
+    return ctypes.CDLL(str(part_path("--lib-dir") / "libinfiniop.so.1"))
+
+
+def call(name: str, *arguments: Any) -> int:
+    """The status of one call. Everything goes through here, so that a test can stand in between."""
+    return int(getattr(library(), name)(*arguments))
+
+
+def answer(name: str, *arguments: Any) -> tuple[str, str]:
+    """The status by its name, and the sentence of a failure; the thread's last error is taken away."""
+    status = call(name, *arguments)
+    if status == 0:
+        return "SUCCESS", ""
+    text = str(runtime.infinirtXGetLastErrorMessage()[1])
+    runtime.infinirtGetLastError()
+    return STATUSES.get(status, str(status)), text
+
+
+def succeeds(name: str, *arguments: Any, may_be_absent: bool = False) -> None:
+    """With `may_be_absent` the answer that there is no such thing here is a limit of the device type."""
+    status, text = answer(name, *arguments)
+    if may_be_absent and status in LIMITS:
+        raise Limit(name, text.removeprefix(f"{name}: "))
+    if status != "SUCCESS":
+        raise Failed(f"{name} to succeed", f"INFINI_STATUS_{status}: {text}")
+
+
+def refused(wanted: str, what: str, name: str, *arguments: Any) -> None:
+    """The call has to fail with this status, and to leave a sentence that begins with its name."""
+    status, text = answer(name, *arguments)
+    if status != wanted:
+        raise Failed(
+            f"{name} to return INFINI_STATUS_{wanted}: {what}",
+            f"INFINI_STATUS_{status}" + (f": {text}" if text else ""),
+        )
+    if not text.startswith(f"{name}: "):
+        raise Failed(f"a message that begins with {name}: {what}", text or "none")
+
+
+@contextmanager
+def handle() -> Iterator[Pointer]:
+    """Of the thread's current device. Where there are no operators that is the case's result."""
+    made = Pointer()
+    succeeds("infiniopCreateHandle", ctypes.byref(made), may_be_absent=True)
+    try:
+        yield made
+    finally:
+        call("infiniopDestroyHandle", made)
+
+
+@contextmanager
+def tensor(dtype: str, shape: Sequence[int], strides: Sequence[int] | None = None) -> Iterator[Pointer]:
+    """A tensor descriptor; strides count elements."""
+    made = Pointer()
+    sizes = (ctypes.c_size_t * len(shape))(*shape)
+    steps = None if strides is None else (ctypes.c_ssize_t * len(strides))(*strides)
+    succeeds(
+        "infiniopCreateTensorDescriptor",
+        ctypes.byref(made),
+        ctypes.c_size_t(len(shape)),
+        sizes,
+        steps,
+        ctypes.c_int(DTYPES[dtype]),
+    )
+    try:
+        yield made
+    finally:
+        call("infiniopDestroyTensorDescriptor", made)
+
+
+def numbers(operator: Operator, values: Mapping[str, float], at_compute: bool) -> list[Any]:
+    kinds: dict[str, Callable[[float], Any]] = {"float": ctypes.c_float, "double": ctypes.c_double}
+    return [kinds[a.ctype](values[a.name]) for a in operator.attributes if a.at_compute == at_compute]
+
+
+def create_name(operator: Operator) -> str:
+    return f"infiniopCreate{operator.name}Descriptor"
+
+
+def create_arguments(
+    operator: Operator,
+    owner: Pointer,
+    result: Pointer,
+    tensors: Mapping[str, Pointer | None],
+    values: Mapping[str, float],
+) -> list[Any]:
+    given = [tensors[each.name] for each in operator.tensors]
+    return [owner, ctypes.byref(result), *given, *numbers(operator, values, False)]
+
+
+def compute_arguments(
+    operator: Operator,
+    descriptor: Pointer,
+    workspace: tuple[int | None, int],
+    addresses: Mapping[str, int | None],
+    values: Mapping[str, float],
+    element: bytes,
+    stream: Any,
+) -> list[Any]:
+    scratch = [Pointer(workspace[0]), ctypes.c_size_t(workspace[1])] if operator.has_workspace else []
+    given = [Pointer(addresses[each.name]) for each in operator.tensors]
+    filler = [ctypes.create_string_buffer(element, len(element))] if operator.kind == "fill" else []
+    late = numbers(operator, values, True)
+    return [descriptor, *scratch, *given, *late, *filler, Pointer(int(stream))]
+
+
+def workspace_size(operator: Operator, descriptor: Pointer) -> int:
+    size = ctypes.c_size_t(0)
+    if operator.has_workspace:
+        succeeds(f"infiniopGet{operator.name}WorkspaceSize", descriptor, ctypes.byref(size))
+    return size.value

@@ -1,0 +1,317 @@
+"""Calls of every operator, and what has to come of them: the schema's reference, in NumPy, in float64.
+
+Imported by the cases when they run: the list of cases needs no NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import product
+
+import numpy as np
+
+from ..schema import Operator
+from ..schema.model import FLOATS
+from .operands import (
+    NUMPY,
+    Array,
+    Operand,
+    Shape,
+    Trial,
+    facts_of,
+    half_layouts,
+    input_layouts,
+    ordinary,
+    output_layouts,
+    raw,
+    special,
+    whole,
+    wrong_elements,
+)
+
+__all__ = ["LAYOUTS", "VALUES", "wrong_elements"]
+
+# A few of every kind: on some devices each type of each operator is compiled when it is first asked for.
+COMPUTED = ("F16", "BF16", "F32", "F64", "I32", "U8")
+MOVED = ("BYTE", "BOOL", "F16", "F32", "I64", "C128")
+CAST = ("BOOL", "F16", "F32", "I32", "U8")
+NUMBER = 2.5  # for attributes without a default; exact in every floating-point type
+
+
+def values_of(operator: Operator) -> dict[str, float]:
+    return {a.name: NUMBER if a.default is None else a.default for a in operator.attributes}
+
+
+def first_of(operator: Operator, wanted: tuple[str, ...]) -> list[str]:
+    return [dtype for dtype in wanted if dtype in operator.dtypes] or [operator.dtypes[0]]
+
+
+# ---- operators that are an expression
+
+
+def reference(operator: Operator, inputs: list[Array], dtype: str, values: dict[str, float]) -> Array:
+    if operator.halves:
+        inputs = list(np.split(inputs[0], 2, axis=-1))
+    with np.errstate(all="ignore"):
+        if dtype in FLOATS:
+            return operator.reference(np, *(np.asarray(a).astype(np.float64) for a in inputs), **values)
+        return operator.reference(
+            np, *inputs, **{name: NUMPY[dtype](value) for name, value in values.items()}
+        )
+
+
+def units(expected: Array, dtype: str) -> Array:
+    """The distance between neighbouring numbers of the type at each value."""
+    facts = facts_of(dtype)
+    with np.errstate(all="ignore"):
+        size = np.abs(np.where(np.isfinite(expected) & (expected != 0), expected, 1e-300))
+        exponents = np.maximum(np.floor(np.log2(size)) - facts.nmant, -1100)
+        return np.maximum(np.exp2(exponents), float(facts.smallest_subnormal))
+
+
+def map_trial(operator: Operator, dtype: str, inputs: list[Operand], out: Operand, what: str) -> Trial:
+    """`out` holds what a tensor that is read and written begins with."""
+    result_type = "U8" if operator.dtype_rule == "truth" else dtype
+    names = [tensor.name for tensor in operator.inputs]
+    values = values_of(operator)
+    if operator.output.role == "inout":
+        place = names.index(operator.output.name)
+        inputs = [*inputs[:place], out, *inputs[place + 1 :]]
+    operands: dict[str, Operand | None] = {**dict(zip(names, inputs, strict=True)), operator.output.name: out}
+    expected = reference(operator, [operand.view for operand in inputs], dtype, values)
+    expected = np.broadcast_to(expected, out.view.shape)
+    limit = None
+    if result_type in FLOATS:
+        # Narrow types are computed as float: there is nothing but their own rounding to see.
+        allowed = (operator.ulps if dtype in ("F32", "F64") else min(operator.ulps, 0.1)) + 0.5
+        limit = allowed * units(expected, dtype)
+    else:
+        expected = expected.astype(NUMPY[result_type])
+    dtypes = dict.fromkeys(names, dtype) | {operator.output.name: result_type}
+    return Trial(f"{dtype}, {what}", operands, dtypes, expected, limit, values)
+
+
+def map_output(operator: Operator, dtype: str, shape: Shape) -> Operand:
+    if operator.output.role == "inout":
+        return ordinary(operator, dtype, shape, 9)
+    return raw("U8" if operator.dtype_rule == "truth" else dtype, shape, 9)
+
+
+def without_last(operator: Operator, dtype: str) -> Trial:
+    """The last tensor is not given: an attribute takes its place."""
+    given = [ordinary(operator, dtype, (3, 70), i) for i in range(len(operator.inputs) - 1)]
+    stand_in = whole(np.full((), NUMBER).astype(NUMPY[dtype]))
+    trial = map_trial(
+        operator, dtype, [*given, stand_in], map_output(operator, dtype, (3, 70)), "no last tensor"
+    )
+    trial.operands[operator.inputs[-1].name] = None
+    return trial
+
+
+def map_values(operator: Operator) -> Iterator[Trial]:
+    count = len(operator.inputs)
+    for dtype in first_of(operator, COMPUTED):
+        shape = (3, 140) if operator.halves else (3, 70)
+        inputs = [ordinary(operator, dtype, shape, i) for i in range(count)]
+        yield map_trial(operator, dtype, inputs, map_output(operator, dtype, (3, 70)), "contiguous")
+        if operator.scalar_expression:
+            yield without_last(operator, dtype)
+        operands = len(operator.operands)
+        rows = list(product(special(dtype, operator.extremes), repeat=operands))
+        columns = [np.array(column).astype(NUMPY[dtype]) for column in zip(*rows, strict=True)]
+        inputs = (
+            [whole(np.concatenate(columns))] if operator.halves else [whole(column) for column in columns]
+        )
+        out = map_output(operator, dtype, (len(rows),))
+        if operator.output.role == "inout":
+            out = inputs[[tensor.role for tensor in operator.inputs].index("inout")]
+        yield map_trial(operator, dtype, inputs, out, "special values")
+
+
+def map_layouts(operator: Operator) -> Iterator[Trial]:
+    count = len(operator.inputs)
+    for dtype in first_of(operator, ("F32",)):
+
+        def make(shape: Shape, seed: int, dtype: str = dtype) -> Operand:
+            return ordinary(operator, dtype, shape, seed)
+
+        def output(shape: Shape, dtype: str = dtype) -> Operand:
+            return map_output(operator, dtype, shape)
+
+        for what, shape, inputs in half_layouts(make) if operator.halves else input_layouts(make, count):
+            yield map_trial(operator, dtype, inputs, output(shape), what)
+        for what, out in output_layouts(output):
+            shape = (6, 8) if operator.halves else (6, 4)
+            yield map_trial(operator, dtype, [make(shape, i) for i in range(count)], out, what)
+
+
+# ---- copies, constants, conversions
+
+
+def moved(operator: Operator, dtype: str, source: Operand, out: Operand, what: str) -> Trial:
+    names = operator.inputs[0].name, operator.output.name
+    return Trial(
+        f"{dtype}, {what}",
+        dict(zip(names, (source, out), strict=True)),
+        dict.fromkeys(names, dtype),
+        np.broadcast_to(source.view, out.view.shape),
+    )
+
+
+def copy_values(operator: Operator) -> Iterator[Trial]:
+    for dtype in first_of(operator, MOVED):
+        yield moved(operator, dtype, raw(dtype, (6, 70), 1), raw(dtype, (6, 70), 9), "contiguous")
+
+
+def copy_layouts(operator: Operator) -> Iterator[Trial]:
+    for dtype in first_of(operator, ("F32",)):
+        for what, shape, inputs in input_layouts(partial(raw, dtype), 1):
+            yield moved(operator, dtype, inputs[0], raw(dtype, shape), what)
+        for what, out in output_layouts(partial(raw, dtype)):
+            yield moved(operator, dtype, raw(dtype, (6, 4), 1), out, what)
+
+
+def made(operator: Operator, dtype: str, out: Operand, what: str) -> Trial:
+    """Every element is the same: a constant, or the one given with the call."""
+    element = raw(dtype, (1,), 3).view
+    if operator.kind == "constant":
+        element = np.array([operator.reference(np)]).astype(NUMPY[dtype])
+    names = [tensor.name for tensor in operator.tensors]
+    return Trial(
+        f"{dtype}, {what}",
+        dict.fromkeys(names, out),
+        dict.fromkeys(names, dtype),
+        np.broadcast_to(element[0], out.view.shape),
+        element=element.tobytes(),
+    )
+
+
+def made_values(operator: Operator) -> Iterator[Trial]:
+    for dtype in first_of(operator, MOVED):
+        yield made(operator, dtype, raw(dtype, (5, 200), 9), "contiguous")
+
+
+def made_layouts(operator: Operator) -> Iterator[Trial]:
+    for dtype in first_of(operator, ("F32",)):
+        for what, shape in (("no dimensions", ()), ("empty", (3, 0, 2)), ("one element", (1, 1))):
+            yield made(operator, dtype, raw(dtype, shape), what)
+        for what, out in output_layouts(partial(raw, dtype)):
+            yield made(operator, dtype, out, what)
+
+
+def converted(x: Array, source: str, target: str) -> Array:
+    """The schema's words in NumPy."""
+    with np.errstate(all="ignore"):
+        if target == "BOOL":
+            return x != 0
+        if target in FLOATS:  # the narrow ones are reached through float
+            return (x if target in ("F32", "F64") else x.astype(np.float32)).astype(NUMPY[target])
+        if source not in FLOATS:
+            return x.astype(NUMPY[target])
+        limits = np.iinfo(NUMPY[target])
+        exact = np.trunc(np.nan_to_num(x.astype(np.float64), nan=0.0, posinf=1e30, neginf=-1e30))
+        inside = np.clip(exact, float(limits.min), float(limits.max))
+        return inside.astype(np.int64).astype(NUMPY[target])
+
+
+def cast_trial(operator: Operator, source: str, target: str, x: Operand, out: Operand, what: str) -> Trial:
+    names = operator.inputs[0].name, operator.output.name
+    expected = np.broadcast_to(converted(x.view, source, target), out.view.shape)
+    limit = None
+    if target in FLOATS:
+        expected, limit = expected.astype(np.float64), np.zeros(expected.shape)
+    return Trial(
+        f"{source} to {target}, {what}",
+        dict(zip(names, (x, out), strict=True)),
+        dict(zip(names, (source, target), strict=True)),
+        expected,
+        limit,
+    )
+
+
+def cast_values(operator: Operator) -> Iterator[Trial]:
+    fractions = [0.5, -0.5, 1.5, 2.5, -1.9, 127.9, 300.0, 70000.0, -3e9, 1e19, -1e20]
+    for source, target in product(first_of(operator, CAST), repeat=2):
+        numbers = [0, 1] if source == "BOOL" else special(source, True)
+        with np.errstate(all="ignore"):
+            x = np.array([*numbers, *(fractions if source in FLOATS else [])]).astype(NUMPY[source])
+        yield cast_trial(operator, source, target, whole(x), raw(target, x.shape, 9), "special values")
+
+
+def cast_layouts(operator: Operator) -> Iterator[Trial]:
+    def make(shape: Shape, seed: int) -> Operand:
+        return ordinary(operator, "F32", shape, seed)
+
+    for what, shape, inputs in input_layouts(make, 1):
+        yield cast_trial(operator, "F32", "F16", inputs[0], raw("F16", shape), what)
+    for what, out in output_layouts(partial(raw, "F16")):
+        yield cast_trial(operator, "F32", "F16", make((6, 4), 1), out, what)
+
+
+# ---- products of matrices
+
+# Of a result's size: the sums of k products are rounded at every step, and the result once more.
+PRECISION = {"F64": 1e-13, "F32": 1e-5, "F16": 2e-3, "BF16": 1.6e-2}
+
+
+def product_trial(
+    operator: Operator, dtype: str, c: Operand, a: Operand, b: Operand, alpha: float, beta: float, what: str
+) -> Trial:
+    names = [tensor.name for tensor in operator.tensors]
+    before, left, right = (operand.view.astype(np.float64) for operand in (c, a, b))
+    with np.errstate(all="ignore"):
+        expected = np.broadcast_to(operator.reference(np, before, left, right, alpha, beta), before.shape)
+        size = abs(alpha) * (np.abs(left) @ np.abs(right)) + (abs(beta) * np.abs(before) if beta else 0)
+    return Trial(
+        f"{dtype}, {what}",
+        dict(zip(names, (c, a, b), strict=True)),
+        dict.fromkeys(names, dtype),
+        expected,
+        PRECISION[dtype] * np.maximum(np.broadcast_to(size, before.shape), 1e-3),
+        dict(zip((a.name for a in operator.attributes), (alpha, beta), strict=True)),
+    )
+
+
+def matrix(operator: Operator, dtype: str, shape: Shape, seed: int) -> Operand:
+    return whole(np.random.default_rng(seed).normal(size=shape).astype(NUMPY[dtype]))
+
+
+def product_values(operator: Operator) -> Iterator[Trial]:
+    for dtype in first_of(operator, COMPUTED):
+
+        def make(shape: Shape, seed: int, dtype: str = dtype) -> Operand:
+            return matrix(operator, dtype, shape, seed)
+
+        a, b = make((33, 21), 1), make((21, 17), 2)
+        yield product_trial(operator, dtype, make((33, 17), 3), a, b, 0.75, -0.5, "contiguous")
+        unread = whole(np.full((33, 17), np.nan).astype(NUMPY[dtype]))
+        yield product_trial(operator, dtype, unread, a, b, 1.0, 0.0, "not-a-number with factor 0")
+
+
+def product_layouts(operator: Operator) -> Iterator[Trial]:
+    def make(shape: Shape, seed: int) -> Operand:
+        return matrix(operator, "F32", shape, seed)
+
+    def trial(c: Operand, a: Operand, b: Operand, what: str) -> Trial:
+        return product_trial(operator, "F32", c, a, b, 0.75, -0.5, what)
+
+    a, b, c = make((12, 9), 1), make((9, 14), 2), make((12, 14), 3)
+    yield trial(c, make((9, 12), 1).turned, b, "a transposed")
+    yield trial(make((14, 12), 3).turned, a, make((14, 9), 2).turned, "c and b transposed")
+    yield trial(make((24, 28), 3)[::2, ::2], make((12, 18), 1)[:, ::2], b, "with gaps")
+    yield trial(c, a, make((9, 14), 2)[::-1, ::-1], "b backwards")
+    yield trial(make((3, 12, 14), 3), make((3, 12, 9), 1), make((3, 9, 14), 2), "several")
+    yield trial(make((3, 12, 14), 3), make((1, 12, 9), 1), b, "one for all")
+    yield trial(make((0, 14), 3), make((0, 9), 1), b, "empty")
+    yield trial(make((12, 14), 3), make((12, 0), 1), make((0, 14), 2), "nothing to sum up")
+
+
+VALUES: dict[str, Callable[[Operator], Iterator[Trial]]] = {
+    "map": map_values, "copy": copy_values, "cast": cast_values, "constant": made_values, "fill": made_values,
+    "gemm": product_values,
+}  # fmt: skip
+LAYOUTS: dict[str, Callable[[Operator], Iterator[Trial]]] = {
+    "map": map_layouts, "copy": copy_layouts, "cast": cast_layouts, "constant": made_layouts, "fill": made_layouts,
+    "gemm": product_layouts,
+}  # fmt: skip
