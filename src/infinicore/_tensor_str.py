@@ -90,7 +90,7 @@ def _values(tensor: Tensor) -> str:
     array = tensor._host_copy()
     if tensor.dtype.is_floating_point:
         array = array.astype(numpy.float64 if tensor.dtype.itemsize == 8 else numpy.float32)
-    finite = array[numpy.isfinite(array)] if tensor.dtype.is_floating_point else array[:0]
+    finite = array[numpy.isfinite(array)] if tensor.dtype.is_floating_point else array.reshape(-1)[:0]
     exponents = _options.sci_mode
     if exponents is None and finite.size:
         largest, smallest = numpy.abs(finite).max(), numpy.abs(finite[finite != 0]).min(initial=numpy.inf)

@@ -33,7 +33,7 @@ def copy_between(dst: Tensor, src: Tensor) -> None:
     for tensor in (dst, src):
         if tensor._place.is_recording:
             raise RuntimeError(
-                f"a copy from {src.device} to {dst.device} cannot be recorded; make it before start_recording(), or into an "
+                f"a copy from {src.device} to {dst.device} cannot be recorded; make it before the recording, or into an "
                 "input before run()"
             )
     from ._views import broadcast
@@ -89,11 +89,25 @@ def _host_reaches(tensor: Tensor) -> bool:
     return not isinstance(owner, infinirt.Buffer) or owner.is_host_accessible
 
 
+def check_readable(tensor: Tensor) -> None:
+    """RuntimeError for elements that exist only when a graph has run, or that only a recorded copy could get here."""
+    if tensor._is_recorded:
+        raise RuntimeError(
+            "the tensor was made by this recording: it has elements when the recording has ended and the graph has run"
+        )
+    if tensor._place.is_recording and not _host_reaches(tensor) and not tensor.is_contiguous():
+        raise RuntimeError(
+            "a strided tensor cannot be read from the device while this thread records there: that would be recorded, too; "
+            "read it before, or contiguous() it before"
+        )
+
+
 def as_numpy(tensor: Tensor, share: bool) -> numpy.ndarray[Any, Any]:
     """An array of the tensor's elements, whose work is done. With `share` in the same memory where the host reaches it."""
     import numpy
 
     dtype = to_numpy_dtype(tensor.dtype)
+    check_readable(tensor)
     if tensor.numel() == 0:
         return numpy.empty(tensor.shape, dtype)
     if _host_reaches(tensor):
@@ -127,6 +141,7 @@ def to_dlpack(
     copy: bool | None,
 ) -> object:
     """A DLPack capsule. Memory of the host is handed over when its work is done, other memory in the order of `stream`."""
+    check_readable(tensor)
     device = dlpack_device(tensor)
     if dl_device is not None and tuple(dl_device) != device:
         if tuple(dl_device) != (_DL_CPU, 0) or copy is False:

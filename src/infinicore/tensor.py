@@ -42,10 +42,14 @@ class Tensor(_core.TensorBase):
     def __getitem__(self, key: Any) -> Tensor:
         return self._strided(*_views.indexed(self.shape, self.stride(), key))
 
-    def __setitem__(self, key: Any, value: Tensor | float) -> None:
+    def __setitem__(self, key: Any, value: Any) -> None:
         part = self[key]
         if isinstance(value, Tensor):
             part.copy_(value)
+        elif hasattr(value, "__array_interface__") and value.ndim:  # an array of NumPy's
+            from .creation import from_numpy
+
+            part.copy_(from_numpy(value, device=self._place))
         else:
             part.fill_(value)
 

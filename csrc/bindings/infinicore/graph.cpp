@@ -32,6 +32,8 @@ struct Graph {
   Recorded recorded;
   std::vector<Segment> segments;
   unsigned long long runs = 0;
+  unsigned long long shares = ~0ull;  // of the place, when `touches_shared` was found out
+  bool touches_shared = false;
   std::recursive_mutex running;  // one run at a time; a Python function in a graph may run it again
 };
 
@@ -158,8 +160,8 @@ bool run_segment(Graph* graph, const Segment& segment) {
     return infinirtSuccess;
   };
   const bool release = objects->may_block(place->stream);
-  const infinirtError_t error = without_lock(
-      release, [&] { return place->stream_is_predefined ? on_device(place->stream, enqueue) : enqueue(); });
+  const infinirtError_t error =
+      without_lock(release, [&] { return place->needs_device ? on_device(place->stream, enqueue) : enqueue(); });
   if (error != infinirtSuccess) return objects->raise_error(error) != nullptr;
   return status == INFINI_STATUS_SUCCESS || raise_status(status) != nullptr;
 }
@@ -170,7 +172,7 @@ PyObject* graph_run(PyObject* self, PyObject*) {
   if (!check_open(place)) return nullptr;
   if (recording_of(place)) {
     return PyErr_Format(PyExc_RuntimeError,
-                        "a graph cannot run on %S while this thread records there; stop_recording() first",
+                        "a graph cannot run on %S while this thread records there; end the recording first",
                         place->device);
   }
   std::unique_lock lock(graph->running, std::try_to_lock);
@@ -180,7 +182,13 @@ PyObject* graph_run(PyObject* self, PyObject*) {
     if (!run_segment(graph, segment)) return nullptr;
   }
   ++graph->runs;
-  if (graph->recorded.touches_shared && !synchronise(place)) return nullptr;
+  if (place->is_host) {
+    if (graph->shares != place->shares) {
+      graph->touches_shared = graph->recorded.touches_shared();
+      graph->shares = place->shares;
+    }
+    if (graph->touches_shared && !synchronise(place)) return nullptr;
+  }
   Py_RETURN_NONE;
 }
 

@@ -64,6 +64,7 @@ bool load_libraries() {
          find_operator("infiniopDestroyTensorDescriptor", &frame.DestroyTensorDescriptor) &&
          find_runtime("infinirtGetLastError", &runtime.GetLastError) &&
          find_runtime("infinirtPeekAtLastError", &runtime.PeekAtLastError) &&
+         find_runtime("infinirtGetDeviceCount", &runtime.GetDeviceCount) &&
          find_runtime("infinirtStreamSynchronize", &runtime.StreamSynchronize) &&
          find_runtime("infinirtStreamQuery", &runtime.StreamQuery) &&
          find_runtime("infinirtStreamBeginCapture", &runtime.StreamBeginCapture) &&

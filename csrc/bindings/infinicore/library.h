@@ -25,6 +25,7 @@ extern OperatorFrame frame;
 struct Runtime {
   decltype(&infinirtGetLastError) GetLastError;
   decltype(&infinirtPeekAtLastError) PeekAtLastError;
+  decltype(&infinirtGetDeviceCount) GetDeviceCount;
   decltype(&infinirtStreamSynchronize) StreamSynchronize;
   decltype(&infinirtStreamQuery) StreamQuery;
   decltype(&infinirtStreamBeginCapture) StreamBeginCapture;

@@ -37,6 +37,7 @@ Entry entries[2][kOperators];
 // (value, dtype): the bytes of an element. Given by the Python side.
 PyObject* encoder = nullptr;
 const Entry* fill_entry = nullptr;
+const Entry* copy_entry = nullptr;
 const Entry* by_symbol[static_cast<int>(Symbol::Count)];
 constexpr const char* kSymbols[] = {"+", "-", "*", "/", "//", "<", "<=", "==", "!=", ">", ">=", "* number"};
 static_assert(sizeof kSymbols / sizeof *kSymbols == static_cast<int>(Symbol::Count));
@@ -85,10 +86,12 @@ class Call {
   // The output, a new reference; null with an exception.
   PyObject* run() try {
     if (!find_place() || !check_open(place_)) return nullptr;
-    recording_ = recording_of(place_);
-    const size_t before = recording_ ? recording_->size() : 0;
+    const Recording* recording = recording_of(place_);
+    const size_t before = recording ? recording->size() : 0;
     if (make_and_issue()) return Py_NewRef(as_object(tensors_[0]));
-    if (recording_) recording_->shrink(before);  // numbers as operands were recorded already
+    // Numbers as operands were recorded already. An argument's own code may have ended the recording.
+    Recording* still = recording_of(place_);
+    if (still && still == recording) still->shrink(before);
     return nullptr;
   } catch (const std::bad_alloc&) {
     return PyErr_NoMemory();
@@ -96,9 +99,58 @@ class Call {
 
  private:
   bool make_and_issue() {
-    if (!read_inputs() || !read_attributes() || !find_output() || !find_descriptor()) return false;
+    if (!read_inputs() || !read_attributes() || !find_output()) return false;
+    if (out_overlaps()) [[unlikely]]
+      return compute_aside();
+    return compute();
+  }
+
+  bool compute() {
     Launch launch;
-    return prepare(&launch) && issue(launch);
+    return find_descriptor() && prepare(&launch) && issue(launch);
+  }
+
+  // Whether an element of the output could be written before it is read as another one's input. Elements of the same place are
+  // read first, except by products.
+  bool out_overlaps() const {
+    const TensorObject& out = *tensors_[0];
+    for (int t = 1; t <= row_.inputs; ++t) {
+      const TensorObject& input = *tensors_[t];
+      if (input.storage != out.storage && !input.storage->is_shared) continue;  // two pieces of memory
+      const bool same = row_.shape_rule != ShapeRule::Product && input.data == out.data && input.dtype == out.dtype &&
+                        input.ob_size == out.ob_size && std::equal(input.sizes, input.sizes + input.ob_size, out.sizes);
+      if (!same && extents_meet(input, out)) return true;
+    }
+    return false;
+  }
+
+  static bool extents_meet(const TensorObject& a, const TensorObject& b) {
+    if (a.count == 0 || b.count == 0) return false;
+    const auto extent = [](const TensorObject& tensor) {
+      const char *low = tensor.data, *high = tensor.data + tensor.dtype->size;
+      for (int d = 0; d < tensor.ndim(); ++d) {
+        const Py_ssize_t reach = (tensor.shape()[d] - 1) * tensor.strides()[d] * Py_ssize_t(tensor.dtype->size);
+        (reach < 0 ? low : high) += reach;
+      }
+      return std::pair(low, high);
+    };
+    const auto [a_low, a_high] = extent(a);
+    const auto [b_low, b_high] = extent(b);
+    return a_low < b_high && b_low < a_high;
+  }
+
+  // Into memory of its own first, and from there to where the output lies.
+  bool compute_aside() {
+    TensorObject* out = tensors_[0];
+    Ref aside(as_object(new_tensor(place_, out->dtype, out->ndim(), out->shape())));
+    if (!aside) return false;
+    tensors_[0] = as_tensor(aside.get());
+    if (!compute()) return false;
+    tensors_[0] = out;
+    PyObject* values[kMaxParameters] = {aside.get()};
+    values[copy_entry->positional] = as_object(out);
+    Ref copied(Call(*copy_entry, values).run());
+    return bool(copied);
   }
 
   PyObject* input(int i) const { return values_[i]; }
@@ -164,9 +216,18 @@ class Call {
   bool is_on_place(const TensorObject* tensor, const char* name) const {
     if (tensor->place() == place_) [[likely]]
       return true;
-    PyErr_Format(PyExc_ValueError,
-                 "%s(): %s is on %S, but other tensors of the call are on %S; bring them together with .to()",
-                 row_.name, name, tensor->place()->device, place_->device);
+    const int same = PyObject_RichCompareBool(tensor->place()->device, place_->device, Py_EQ);
+    if (same < 0) return false;
+    if (same) {
+      PyErr_Format(PyExc_ValueError,
+                   "%s(): %s belongs to another Runtime of %S than other tensors of the call; bring them together with "
+                   "copy_(), or use one Runtime",
+                   row_.name, name, place_->device);
+    } else {
+      PyErr_Format(PyExc_ValueError,
+                   "%s(): %s is on %S, but other tensors of the call are on %S; bring them together with .to()",
+                   row_.name, name, tensor->place()->device, place_->device);
+    }
     return false;
   }
 
@@ -346,18 +407,20 @@ class Call {
   }
 
   bool issue(const Launch& launch) {
-    if (recording_ != nullptr) return recording_->add(launch, descriptor_, tensors_, row_.inputs + 1);
+    if (Recording* recording = recording_of(place_))
+      return recording->add(launch, descriptor_, tensors_, row_.inputs + 1);
     const infinirtStream_t stream = place_->stream_handle;
     infiniStatus_t status = INFINI_STATUS_SUCCESS;
-    if (!place_->stream_is_predefined && !objects->may_block(place_->stream)) [[likely]] {
+    const bool release = objects->may_block(place_->stream);
+    if (!place_->needs_device && !release) [[likely]] {
       status = launch(stream);
     } else {
-      const infinirtError_t error = without_lock(true, [&] {
-        return on_device(place_->stream, [&] {
-          status = launch(stream);
-          return infinirtSuccess;
-        });
-      });
+      auto enqueue = [&] {
+        status = launch(stream);
+        return infinirtSuccess;
+      };
+      const infinirtError_t error =
+          without_lock(release, [&] { return place_->needs_device ? on_device(place_->stream, enqueue) : enqueue(); });
       if (error != infinirtSuccess) return objects->raise_error(error) != nullptr;
     }
     if (status != INFINI_STATUS_SUCCESS) return raise_status(status) != nullptr;
@@ -375,7 +438,6 @@ class Call {
   PyObject** values_;
   PlaceObject* place_ = nullptr;
   DtypeObject* dtype_ = nullptr;
-  Recording* recording_ = nullptr;
   TensorObject* tensors_[kMaxTensors] = {};
   Ref scalars_[kMaxTensors];
   Ref made_, workspace_;
@@ -429,6 +491,7 @@ PyMethodDef functions[] = {{"set_encoder", set_encoder, METH_O, nullptr}, {nullp
 
 void note_entry(const Entry& entry) {
   if (entry.row->takes_element) fill_entry = &entry;
+  if (entry.row->copies) copy_entry = &entry;
   for (int i = 0; i < static_cast<int>(Symbol::Count); ++i) {
     if (std::strcmp(entry.row->symbol, kSymbols[i]) == 0) by_symbol[i] = &entry;
   }

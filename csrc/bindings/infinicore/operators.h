@@ -34,6 +34,7 @@ struct OperatorRow {
   bool is_public;  // offered by the package under its own name
   bool is_functional, takes_inplace;
   bool takes_element;  // the first argument is the bytes of an element
+  bool copies;  // the elements as they are, from any strides to any
   const char* parameters[kMaxTensors + kMaxAttributes];
   double defaults[kMaxAttributes];
   bool is_required[kMaxAttributes];

@@ -93,7 +93,11 @@ PyObject* place_new(PyTypeObject* type, PyObject* args, PyObject* names) {
   if (place->descriptors == nullptr) return PyErr_NoMemory();
   place->is_host = std::strcmp(name, "cpu") == 0;
   if (!objects->stream_handle(stream, &place->stream_handle) || !create_handle(place)) return nullptr;
-  place->stream_is_predefined = reinterpret_cast<uintptr_t>(place->stream_handle) <= 2;
+  int devices = 0;
+  const infinirtError_t error =
+      without_lock(true, [&] { return on_device(stream, [&] { return runtime.GetDeviceCount(&devices); }); });
+  if (error != infinirtSuccess) return objects->raise_error(error);
+  place->needs_device = reinterpret_cast<uintptr_t>(place->stream_handle) <= 2 || devices > 1;
   place->closed.store(false);
   return made.release();
 }
@@ -123,6 +127,7 @@ void place_dealloc(PyObject* self) {
   if (place->weak_references) PyObject_ClearWeakRefs(self);
   release_parts(place);
   delete place->descriptors;
+  delete place->shared_reserves;
   Py_XDECREF(place->device);
   Py_XDECREF(place->stream);
   Py_XDECREF(place->pool);

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <unordered_set>
 
 #include "bindings/infinicore/library.h"
 
@@ -17,10 +18,14 @@ struct PlaceObject {
   PyObject* stream;  // infinirt.Stream
   PyObject* pool;    // infinirt.CachingPool
   infinirtStream_t stream_handle;
-  bool stream_is_predefined;  // its meaning depends on the thread's current device
-  bool is_host;               // "cpu": memory of NumPy and others is its own
+  bool
+      needs_device;  // current on the thread for calls on the stream: it is a predefined one, or there are several devices
+  bool is_host;  // "cpu": memory of NumPy and others is its own
   infiniopHandle_t handle;
   DescriptorCache* descriptors;
+  std::unordered_set<infinirtXCacheReserve_t>*
+      shared_reserves;  // of recordings, with memory that others use in place; or null
+  unsigned long long shares;  // how often memory was given to others in place; graphs look again when it has changed
   Recording* recordings;  // what threads record here, one after another in a list; under the interpreter's lock
   std::atomic<bool> closed;
   PyObject* weak_references;

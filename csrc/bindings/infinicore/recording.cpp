@@ -36,7 +36,8 @@ std::string describe(const TensorObject* tensor) {
 }
 
 PyObject* no_recording() {
-  PyErr_SetString(PyExc_RuntimeError, "this thread records nothing on the place; start_recording() first");
+  PyErr_SetString(PyExc_RuntimeError,
+                  "this thread records nothing there; start_graph_recording(), or with record(), comes first");
   return nullptr;
 }
 
@@ -49,13 +50,21 @@ Recorded::Recorded(Recorded&& other) noexcept
       steps(std::move(other.steps)),
       owners(std::move(other.owners)),
       reserve(std::exchange(other.reserve, 0)),
-      reserved_bytes(other.reserved_bytes),
-      touches_shared(other.touches_shared) {}
+      reserved_bytes(other.reserved_bytes) {}
+
+bool Recorded::touches_shared() const {
+  if (place->shared_reserves && place->shared_reserves->count(reserve)) return true;
+  return std::any_of(owners.begin(), owners.end(),
+                     [](const Ref& owner) { return reinterpret_cast<const StorageObject*>(owner.get())->is_shared; });
+}
 
 Recorded::~Recorded() {
   steps.clear();
   owners.clear();
-  if (reserve) objects->reserve_destroy(place->pool, reserve, place->stream);
+  if (reserve) {
+    objects->reserve_destroy(place->pool, reserve, place->stream);
+    if (place->shared_reserves) place->shared_reserves->erase(reserve);
+  }
   Py_XDECREF(place);
 }
 
@@ -89,17 +98,14 @@ bool Recording::add(const Launch& launch, const std::shared_ptr<Descriptor>& des
   step.text += ") -> " + describe(tensors[0]);
   recorded_.steps.reserve(recorded_.steps.size() + 1);
   recorded_.owners.reserve(recorded_.owners.size() + static_cast<size_t>(count));
-  bool shared = false;
   for (int t = 0; t < count; ++t) {
     StorageObject* storage = tensors[t]->storage;
     step.bytes += tensors[t]->count * tensors[t]->dtype->size;
-    shared |= storage->is_shared;
     // Memory of our own reserve stays there, and what the program lets go of is had again by what is recorded later.
     if (storage->reserve == recorded_.reserve || !owned_.insert(storage).second) continue;
     recorded_.owners.emplace_back(Py_NewRef(reinterpret_cast<PyObject*>(storage)));
   }
   recorded_.steps.push_back(std::move(step));
-  recorded_.touches_shared |= shared && place_->is_host;
   return true;
 } catch (const std::bad_alloc&) {
   PyErr_NoMemory();
@@ -152,8 +158,8 @@ PyObject* start_recording(PlaceObject* place) {
   if (!check_open(place)) return nullptr;
   if (recording_of(place)) {
     return PyErr_Format(PyExc_RuntimeError,
-                        "this thread records on %S already, and recordings do not nest; stop_recording() or "
-                        "cancel_recording() first",
+                        "this thread records on %S already, and recordings do not nest; end that one first "
+                        "(stop_graph_recording(), or the end of the with block)",
                         place->device);
   }
   PyObject* things = PyThreadState_GetDict();  // borrowed

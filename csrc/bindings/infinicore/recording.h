@@ -31,7 +31,9 @@ struct Recorded {
   std::vector<Ref> owners;  // of memory that was there before
   infinirtXCacheReserve_t reserve = 0;
   size_t reserved_bytes = 0;  // of the reserve, at addresses that differ
-  bool touches_shared = false;
+
+  /// Whether others read or write, in place, memory that this uses; under the interpreter's lock.
+  bool touches_shared() const;
 
   Recorded() = default;
   Recorded(Recorded&&) noexcept;

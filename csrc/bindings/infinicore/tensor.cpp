@@ -197,7 +197,18 @@ PyObject* tensor_strided(PyObject* self, PyObject* const* args, Py_ssize_t count
 }
 
 PyObject* tensor_share(PyObject* self, PyObject*) {
-  as_tensor(self)->storage->is_shared = true;
+  StorageObject* storage = as_tensor(self)->storage;
+  PlaceObject* place = storage->place;
+  if (storage->reserve) {
+    try {
+      if (!place->shared_reserves) place->shared_reserves = new std::unordered_set<infinirtXCacheReserve_t>;
+      place->shared_reserves->insert(storage->reserve);
+    } catch (const std::bad_alloc&) {
+      return PyErr_NoMemory();
+    }
+  }
+  storage->is_shared = true;
+  ++place->shares;
   Py_RETURN_NONE;
 }
 
@@ -420,7 +431,7 @@ bool synchronise(PlaceObject* place) {
   const infinirtStream_t stream = place->stream_handle;
   auto wait = [&] { return runtime.StreamSynchronize(stream); };
   const infinirtError_t error =
-      without_lock(true, [&] { return place->stream_is_predefined ? on_device(place->stream, wait) : wait(); });
+      without_lock(true, [&] { return place->needs_device ? on_device(place->stream, wait) : wait(); });
   if (error != infinirtSuccess) objects->raise_error(error);
   return error == infinirtSuccess;
 }

@@ -42,11 +42,13 @@ TypeRow* find_row(const char* type) {
   return nullptr;
 }
 
-// Schedules other than the default run work, Python functions included, inside API calls of whichever thread comes along; a
+// Launches that block wait for work that may need the interpreter. Schedules other than the default run work, Python functions included, inside API calls of whichever thread comes along; a
 // call may then wait for another thread that needs the interpreter.
 bool calls_run_work() {
   const char* release = std::getenv("INFINIRT_PYTHON_RELEASE_GIL");
   if (release != nullptr && std::strcmp(release, "1") == 0) return true;
+  const char* blocking = std::getenv("INFINIRT_LAUNCH_BLOCKING");
+  if (blocking != nullptr && std::strcmp(blocking, "1") == 0) return true;
   const char* schedule = std::getenv("INFINIRT_CPU_SCHEDULE");
   return schedule != nullptr && *schedule != '\0' && std::strcmp(schedule, "async") != 0;
 }

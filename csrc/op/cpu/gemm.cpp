@@ -64,7 +64,7 @@ void copy_strided(size_t size, char* to, int64_t to_step, const char* from, int6
 template <class T>
 class Tile {
  public:
-  Tile(const GemmWork& work, char* c, const char* a, const char* b, unsigned block)
+  Tile(const GemmWork& work, char* c, const char* a, const char* b, int64_t block)
       : work_(work), p_(work.product), size_(static_cast<int64_t>(size_of(work.dtype))) {
     const int64_t per_matrix = work.across * work.down;
     const int64_t matrix = block / per_matrix, tile = block % per_matrix;
@@ -198,9 +198,17 @@ infinirtError_t run_gemm(const infinirtXBlock* block, void** args) {
   const auto& work = *static_cast<const GemmWork*>(args[0]);
   auto* c = *static_cast<char**>(args[1]);
   const auto *a = *static_cast<const char**>(args[2]), *b = *static_cast<const char**>(args[3]);
-  if (work.dtype == INFINI_DTYPE_F64) return Tile<double>(work, c, a, b, block->blockIdx.x).run();
-  return Tile<float>(work, c, a, b, block->blockIdx.x).run();
+  // A grid may have fewer blocks than there are tiles.
+  const int64_t tiles = work.product.batch * work.across * work.down;
+  for (int64_t tile = block->blockIdx.x; tile < tiles; tile += block->gridDim.x) {
+    const infinirtError_t error = work.dtype == INFINI_DTYPE_F64 ? Tile<double>(work, c, a, b, tile).run()
+                                                                 : Tile<float>(work, c, a, b, tile).run();
+    if (error) return error;
+  }
+  return infinirtSuccess;
 }
+
+constexpr int64_t kMostBlocks = int64_t{1} << 30;
 
 class PreparedGemm final : public Prepared {
  public:
@@ -226,12 +234,12 @@ class PreparedGemm final : public Prepared {
     // A transposed product is that of b and a.
     void *c = operands[0], *a = operands[turned_ ? 2 : 1], *b = operands[turned_ ? 1 : 2];
     void* args[] = {&work, &c, &a, &b};
-    const auto blocks = static_cast<unsigned>(work.product.batch * work.across * work.down);
+    const auto blocks = static_cast<unsigned>(std::min(work.product.batch * work.across * work.down, kMostBlocks));
     return api().LaunchKernel(reinterpret_cast<const void*>(&run_gemm), {blocks, 1, 1}, {1, 1, 1}, args, 0, stream);
   }
 
  private:
-  // Large tiles, but several for each processor: the runtime lets the first block of a grid run alone. Not more than a grid can have.
+  // Large tiles, but several for each processor: the runtime lets the first block of a grid run alone.
   void choose_tiles() {
     const Product& p = work_.product;
     const auto wanted = static_cast<int64_t>(8 * std::max(1u, std::thread::hardware_concurrency()));
@@ -247,7 +255,6 @@ class PreparedGemm final : public Prepared {
       if (longer <= kSmallestTile) break;
       longer /= 2;
     }
-    while (count() > (int64_t{1} << 30)) work_.tile_m *= 2, work_.tile_n *= 2;
   }
 
   GemmWork work_;

@@ -26,6 +26,15 @@ PUBLIC = tuple(operator for operator in CALLABLE if operator.kind in ("map", "ca
 COMMON_NAMES = {"x": "input", "a": "input", "b": "other", "src": "input"}
 
 
+# What moves elements from one place to another.
+COPY = next(operator for operator in CALLABLE if operator.kind == "copy" and not operator.attributes)
+
+
+def attributes_of(operator: Operator) -> tuple[Attribute, ...]:
+    """Those that Python gives. A number in place of the last tensor is a tensor there, so that it needs no attribute for it."""
+    return () if operator.scalar_expression else operator.attributes
+
+
 def parameter(name: str) -> str:
     return COMMON_NAMES.get(name, name)
 
@@ -36,9 +45,11 @@ def number(value: float | None) -> str:
 
 def row(operator: Operator) -> list[str]:
     """One row, and the four functions that lead from it to the operator's own."""
-    name, attributes = operator.name, operator.attributes
+    name, attributes = operator.name, attributes_of(operator)
     early = [f"attributes[{i}]" for i, a in enumerate(attributes) if not a.at_compute]
     late = [f"attributes[{i}]" for i, a in enumerate(attributes) if a.at_compute]
+    early_values = early or ["0"] * sum(not a.at_compute for a in operator.attributes)
+    late_values = late or ["0"] * sum(a.at_compute for a in operator.attributes)
     places = {tensor.name: str(i) for i, tensor in enumerate(operator.ordered)}
     given = [f"tensors[{places[tensor.name]}]" for tensor in operator.tensors]
     addresses = [f"addresses[{places[tensor.name]}]" for tensor in operator.tensors]
@@ -69,19 +80,19 @@ def row(operator: Operator) -> list[str]:
         f" ShapeRule::{RULES[operator.kind]}, DtypeRule::{operator.dtype_rule.capitalize()}, "
         f"{len(operator.inputs)}, {len(operator.tensors)}, {len(attributes)}, "
         f"{str(bool(early)).lower()}, {str(operator in PUBLIC).lower()}, {str(operator.functional).lower()}, "
-        f"{str(operator.inplace).lower()}, {str(operator.kind == 'fill').lower()},",
+        f"{str(operator.inplace).lower()}, {str(operator.kind == 'fill').lower()}, {str(operator is COPY).lower()},",
         f" {{{', '.join(quoted(n) for n in names)}}},",
         f" {{{', '.join(number(a.default) for a in attributes)}}},",
         f" {{{', '.join(str(a.default is None).lower() for a in attributes)}}},",
         " [](infiniopHandle_t handle, void** result, const infiniopTensorDescriptor_t* tensors, const double* attributes) {",
         f"   {unused}return library.infiniopCreate{name}Descriptor("
-        f"{', '.join(['handle', f'reinterpret_cast<infiniop{name}Descriptor_t*>(result)', *given, *casts(operator, early, False)])});",
+        f"{', '.join(['handle', f'reinterpret_cast<infiniop{name}Descriptor_t*>(result)', *given, *casts(operator, early_values, False)])});",
         " },",
         f" [](void* descriptor, size_t* size) {{ return {size}; }},",
         " [](void* descriptor, void* workspace, size_t workspace_size, void* const* addresses, const double* attributes,",
         "    const void* element, void* stream) {",
         f"   {unused_late}return library.infiniop{name}("
-        f"{', '.join([typed, *workspace, *addresses, *casts(operator, late, True), *element, 'stream'])});",
+        f"{', '.join([typed, *workspace, *addresses, *casts(operator, late_values, True), *element, 'stream'])});",
         " },",
         f" [](void* descriptor) {{ return library.infiniopDestroy{name}Descriptor({typed}); }}}},",
     ]
@@ -98,7 +109,7 @@ def quoted(text: str) -> str:
 
 def python_parameters(operator: Operator, functional: bool = False) -> list[str]:
     given = [parameter(tensor.name) for tensor in operator.inputs]
-    given += [f"{a.name}={a.default:g}" if a.default is not None else a.name for a in operator.attributes]
+    given += [f"{a.name}={a.default:g}" if a.default is not None else a.name for a in attributes_of(operator)]
     if functional and operator.inplace:
         given.append("inplace=False")
     return [*given, "*", "out" if operator.dtype_rule == "cast" else "out=None"]
@@ -108,7 +119,7 @@ def documentation(operator: Operator, functional: bool) -> str:
     """The text that help() shows, after the signature that CPython reads out of it."""
     given = ", ".join(python_parameters(operator, functional))
     text = [f"{operator.python_name}({given})\n--\n", sentence(operator)]
-    text += [f"{a.name}: {a.doc}." for a in operator.attributes]
+    text += [f"{a.name}: {a.doc}." for a in attributes_of(operator)]
     text.append(f"Element types: {', '.join(operator.dtypes)}.")
     return "\n".join(text)
 
