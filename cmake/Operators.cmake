@@ -1,5 +1,6 @@
-# The operator library, libinfiniop.so.1 (and libinfiniop.so of the earlier generation), over the runtime's public functions alone. Its headers, its C functions and its innermost
-# loops are generated from src/infiniop/schema when the build is configured: which files there are depends on the operators.
+# The operator library, libinfiniop.so.1, and libinfiniop.so of the earlier generation, over the runtime's public functions alone.
+# Their headers, C functions and innermost loops are generated from src/infiniop/schema when the build is configured: which files there
+# are depends on the operators.
 set(INFINIOP_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated_op)
 file(GLOB_RECURSE schema_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/infiniop/schema/*.py)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${schema_files})
@@ -9,7 +10,6 @@ execute_process(
 if(NOT schema_status EQUAL 0)
   message(FATAL_ERROR "The operators' schema could not be read; the message above says why")
 endif()
-set(op_version_script ${INFINIOP_GENERATED_DIR}/build/infiniop.map)
 
 # Files that are compiled for a GPU at run time go into the library as text.
 foreach(file nvidia/kernel.cu nvidia/arguments.h expression.h narrow.h)
@@ -49,7 +49,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND NOT INFINIRT_SANITIZE)
   infiniop_add_tiles(v4 -march=x86-64-v4)
 endif()
 
-# The same objects are the library of two generations of the runtime's API; one file differs.
+# The same objects are the library of two generations of the runtime's API; one file differs, and the version of the symbols: what was
+# linked against one is never bound to the other.
 add_library(infiniop_objects OBJECT ${op_sources} ${INFINIOP_GENERATED_DIR}/build/infiniop/generated/operators.cpp)
 target_link_libraries(infiniop_objects PRIVATE infinirt_flags)
 target_include_directories(infiniop_objects PRIVATE ${op_includes})
@@ -61,6 +62,7 @@ if(op_x86_levels)
 endif()
 
 function(infiniop_add_library target generation)
+  set(op_version_script ${INFINIOP_GENERATED_DIR}/build/${target}.map)
   add_library(${target} SHARED csrc/op/generation/${generation}.cpp $<TARGET_OBJECTS:infiniop_objects> ${op_tile_objects})
   target_link_libraries(${target} PRIVATE infinirt infinirt_flags)
   target_include_directories(${target} PRIVATE ${op_includes})
@@ -88,17 +90,19 @@ set_target_properties(infiniop PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib
   INSTALL_RPATH "$ORIGIN")
 
-# The earlier generation's, in its root. Without an SONAME: programs ask for it by the name that they linked, libinfiniop.so,
-# as they do for the original.
+# The earlier generation's, in its root. There is one file of it, unlike of libinfinirt there: handles and descriptors are known to
+# the copy that made them. So its SONAME is the name that programs load and link by, which is the original's.
 infiniop_add_library(infiniop_v0 v0)
 target_link_libraries(infiniop_v0 PRIVATE infinirt_v0)
+target_link_options(infiniop_v0 PRIVATE LINKER:-soname,libinfiniop.so)
 set_target_properties(infiniop_v0 PROPERTIES
   OUTPUT_NAME infiniop
-  NO_SONAME ON
+  NO_SONAME ON # of CMake's making
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/v0/lib
   INSTALL_RPATH "$ORIGIN;$ORIGIN/../../lib")
 install(TARGETS infiniop_v0 LIBRARY DESTINATION ${INFINIRT_V0_DIR}/lib COMPONENT library)
-install(DIRECTORY ${INFINIOP_GENERATED_DIR}/include/ include/infiniop DESTINATION ${INFINIRT_V0_DIR}/include COMPONENT development)
+install(DIRECTORY ${INFINIOP_GENERATED_DIR}/include/infiniop include/infiniop ${INFINIOP_GENERATED_DIR}/include_v0/
+        DESTINATION ${INFINIRT_V0_DIR}/include COMPONENT development)
 
 install(TARGETS infiniop EXPORT InfiniRTTargets
         LIBRARY DESTINATION ${INFINIRT_LIBRARY_DIR} COMPONENT library NAMELINK_SKIP)

@@ -6,13 +6,13 @@
 #include "op/generation.h"
 #include "op/runtime.h"
 
-// Of libinfinirt_v0.so: the calling thread's device type there.
-extern "C" infiniDevice_t* infinirtV0TypeOfThread();
+// Of the earlier generation's libinfinirt: the calling thread's device type there.
+extern "C" infiniDevice_t infinirtV0CurrentType();
 
 namespace infiniop {
 
 CallScope::CallScope(const char* function) {
-  const auto number = static_cast<int>(*infinirtV0TypeOfThread());
+  const auto number = static_cast<int>(infinirtV0CurrentType());
   const Device* device = find_device(number);
   const char* now = nullptr;
   if (!device) {
@@ -38,7 +38,13 @@ infinirtError_t after_work(const Device& device, infinirtStream_t stream) {
   if (!device.is_host()) return infinirtSuccess;
   enum infinirtStreamCaptureStatus status = infinirtStreamCaptureStatusNone;
   if (auto error = api().StreamIsCapturing(stream, &status)) return error;
-  return status == infinirtStreamCaptureStatusNone ? api().StreamSynchronize(stream) : infinirtSuccess;
+  if (status != infinirtStreamCaptureStatusNone) return infinirtSuccess;
+  // The program did not ask for this wait: a capture elsewhere, which bars waits, must neither fail the call nor break.
+  enum infinirtStreamCaptureMode mode = infinirtStreamCaptureModeRelaxed;
+  if (auto error = api().ThreadExchangeStreamCaptureMode(&mode)) return error;
+  const infinirtError_t waited = api().StreamSynchronize(stream);
+  const infinirtError_t restored = api().ThreadExchangeStreamCaptureMode(&mode);
+  return waited ? waited : restored;
 }
 
 }  // namespace infiniop
