@@ -3,6 +3,7 @@
 #include <infiniop.h>
 #include <infinirt.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -160,6 +161,38 @@ static int capture(infinirtStreamCaptureMode_t mode) {
   return 0;
 }
 
+/* A thread has a device of its own, and its calls are complete although another thread is capturing. */
+static int compute_in_thread(infiniopAddDescriptor_t add) {
+  static float sum[COUNT];
+  EXPECT(INFINI_STATUS_BAD_PARAM, infiniopAdd(add, NULL, 0, sum, a, b, NULL)); /* it begins with device 0 */
+  OK(infinirtSetDevice(INFINI_DEVICE_CPU, 1));
+  for (int round = 0; round < 20; ++round) {
+    infinirtStream_t stream;
+    OK(infinirtStreamCreate(&stream));
+    memset(sum, 0, sizeof sum);
+    OK(infiniopAdd(add, NULL, 0, sum, a, b, stream));
+    for (int i = 0; i < COUNT; ++i) REQUIRE(sum[i] == a[i] + b[i]);
+    OK(infinirtStreamDestroy(stream));
+  }
+  return 0;
+}
+static void* run_thread(void* add) { return compute_in_thread(add) ? add : NULL; }
+
+static int another_thread(void) {
+  infiniopAddDescriptor_t add;
+  infinirtGraph_t graph;
+  pthread_t thread;
+  void* failed = NULL;
+  OK(infiniopCreateAddDescriptor(handle, &add, matrix, matrix, matrix));
+  OK(infinirtStreamBeginCapture(streams[1], INFINIRT_STREAM_CAPTURE_MODE_GLOBAL));
+  REQUIRE(pthread_create(&thread, NULL, run_thread, add) == 0);
+  REQUIRE(pthread_join(thread, &failed) == 0 && !failed);
+  OK(infinirtStreamEndCapture(streams[1], &graph));
+  OK(infinirtGraphDestroy(graph));
+  OK(infiniopDestroyAddDescriptor(add));
+  return 0;
+}
+
 static int mistakes(void) {
   infiniopAddDescriptor_t add;
   infiniopSiluDescriptor_t activation;
@@ -202,7 +235,7 @@ int main(void) {
   OK(infinirtSetDevice(INFINI_DEVICE_CPU, 1));
   if (set_up() || add_and_look_at_once() || activations_on_memory_of_the_device() || product() || rearrangement() ||
       capture(INFINIRT_STREAM_CAPTURE_MODE_GLOBAL) || capture(INFINIRT_STREAM_CAPTURE_MODE_THREAD_LOCAL) ||
-      capture(INFINIRT_STREAM_CAPTURE_MODE_RELAXED) || mistakes() || tear_down()) {
+      capture(INFINIRT_STREAM_CAPTURE_MODE_RELAXED) || another_thread() || mistakes() || tear_down()) {
     return 1;
   }
   OK(infinirtGetDevice(&type, &id));

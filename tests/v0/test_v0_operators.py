@@ -29,7 +29,7 @@ from installed import output_of
 # Name, header and types of the parameters of every function in InfiniCore's include/infiniop, and the values of its enums.
 PUBLISHED = json.loads((HERE.parent / "ops" / "published_functions.json").read_text())
 VALUES = json.loads((HERE / "published_values.json").read_text())
-WITH_OPERATORS = ["-linfiniop", "-lm"]
+WITH_OPERATORS = ["-linfiniop", "-lm", "-pthread"]
 
 
 def library() -> Path:

@@ -118,6 +118,20 @@ def test_preloaded(shop: Path, linked: str, preloaded: list[str]) -> None:
     assert host(shop, linked, LD_PRELOAD=files) == "both work\n"
 
 
+def test_beside_the_python_package(shop: Path) -> None:
+    code = (
+        "import ctypes, sys; sys.path.append(sys.argv[1])\n"
+        "import infinicore, loaded_operators\n"
+        "x = infinicore.ones([4], device='cpu')\n"
+        "library = ctypes.CDLL(sys.argv[2])\n"
+        "handle = loaded_operators.add(library, lambda: None)\n"
+        "assert (x + x).tolist() == [2.0] * 4\n"
+        "assert library.infiniopDestroyHandle(handle) == 0\n"
+        "print('both work')\n"
+    )
+    assert run(sys.executable, "-c", code, HERE, paths(shop)["v0_op"]) == "both work\n"
+
+
 def test_two_copies_of_the_runtime_have_one_device(shop: Path) -> None:
     """Operators go by the device of the copy that was loaded first, whichever stands in the global scope."""
     code = (
