@@ -1,5 +1,6 @@
-# The operator library, libinfiniop.so.1, over the runtime's public functions alone. Its headers, its C functions and its innermost
-# loops are generated from src/infiniop/schema when the build is configured: which files there are depends on the operators.
+# The operator library, libinfiniop.so.1, and libinfiniop.so of the earlier generation, over the runtime's public functions alone.
+# Their headers, C functions and innermost loops are generated from src/infiniop/schema when the build is configured: which files there
+# are depends on the operators.
 set(INFINIOP_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated_op)
 file(GLOB_RECURSE schema_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/infiniop/schema/*.py)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${schema_files})
@@ -9,7 +10,6 @@ execute_process(
 if(NOT schema_status EQUAL 0)
   message(FATAL_ERROR "The operators' schema could not be read; the message above says why")
 endif()
-set(op_version_script ${INFINIOP_GENERATED_DIR}/build/infiniop.map)
 
 # Files that are compiled for a GPU at run time go into the library as text.
 foreach(file nvidia/kernel.cu nvidia/chain.cu nvidia/arguments.h nvidia/elements.h expression.h narrow.h)
@@ -22,7 +22,7 @@ foreach(file nvidia/kernel.cu nvidia/chain.cu nvidia/arguments.h nvidia/elements
 endforeach()
 
 file(GLOB op_sources CONFIGURE_DEPENDS csrc/op/*.cpp csrc/op/*/*.cpp)
-list(REMOVE_ITEM op_sources ${PROJECT_SOURCE_DIR}/csrc/op/cpu/tiles.cpp)
+list(FILTER op_sources EXCLUDE REGEX "csrc/op/(cpu/tiles|generation/[a-z0-9]+)\\.cpp$")
 set(op_includes ${INFINIOP_GENERATED_DIR}/include ${INFINIOP_GENERATED_DIR}/build ${PROJECT_SOURCE_DIR}/include
                 ${PROJECT_SOURCE_DIR}/csrc)
 
@@ -49,31 +49,61 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND NOT INFINIRT_SANITIZE)
   infiniop_add_tiles(v4 -march=x86-64-v4)
 endif()
 
-add_library(infiniop SHARED ${op_sources} ${INFINIOP_GENERATED_DIR}/build/infiniop/generated/operators.cpp
-                            ${op_tile_objects})
+# The same objects are the library of two generations of the runtime's API; one file differs, and the version of the symbols: what was
+# linked against one is never bound to the other.
+add_library(infiniop_objects OBJECT ${op_sources} ${INFINIOP_GENERATED_DIR}/build/infiniop/generated/operators.cpp)
+target_link_libraries(infiniop_objects PRIVATE infinirt_flags)
+target_include_directories(infiniop_objects PRIVATE ${op_includes})
+add_dependencies(infiniop_objects infinirt_generated)
+set_target_properties(infiniop_objects PROPERTIES
+  POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+if(op_x86_levels)
+  target_compile_definitions(infiniop_objects PRIVATE INFINIOP_X86_LEVELS)
+endif()
+
+function(infiniop_add_library target generation)
+  set(op_version_script ${INFINIOP_GENERATED_DIR}/build/${target}.map)
+  add_library(${target} SHARED csrc/op/generation/${generation}.cpp $<TARGET_OBJECTS:infiniop_objects> ${op_tile_objects})
+  target_link_libraries(${target} PRIVATE infinirt infinirt_flags)
+  target_include_directories(${target} PRIVATE ${op_includes})
+  # nodelete: kernels of this library may be running, or stand in graphs.
+  target_link_options(${target} PRIVATE
+    LINKER:--version-script=${op_version_script} LINKER:-Bsymbolic LINKER:-z,nodelete)
+  if(NOT INFINIRT_SANITIZE)
+    target_link_options(${target} PRIVATE LINKER:-z,defs)
+  endif()
+  set_target_properties(${target} PROPERTIES
+    CXX_VISIBILITY_PRESET hidden
+    VISIBILITY_INLINES_HIDDEN ON
+    LINK_DEPENDS ${op_version_script}
+    BUILD_WITH_INSTALL_RPATH ON)
+endfunction()
+
+infiniop_add_library(infiniop aligned)
 add_library(InfiniRT::infiniop ALIAS infiniop)
-target_link_libraries(infiniop PRIVATE infinirt infinirt_flags)
-target_include_directories(infiniop PRIVATE ${op_includes} PUBLIC
+target_include_directories(infiniop PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${INFINIOP_GENERATED_DIR}/include>
   $<INSTALL_INTERFACE:${INFINIRT_INCLUDE_DIR}>)
-if(op_x86_levels)
-  target_compile_definitions(infiniop PRIVATE INFINIOP_X86_LEVELS)
-endif()
-# nodelete: kernels of this library may be running, or stand in graphs.
-target_link_options(infiniop PRIVATE
-  LINKER:--version-script=${op_version_script} LINKER:-Bsymbolic LINKER:-z,nodelete)
-if(NOT INFINIRT_SANITIZE)
-  target_link_options(infiniop PRIVATE LINKER:-z,defs)
-endif()
 set_target_properties(infiniop PROPERTIES
   VERSION 1
   SOVERSION 1
-  CXX_VISIBILITY_PRESET hidden
-  VISIBILITY_INLINES_HIDDEN ON
-  LINK_DEPENDS ${op_version_script}
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib
-  BUILD_WITH_INSTALL_RPATH ON
   INSTALL_RPATH "$ORIGIN")
+
+# The earlier generation's, in its root. There is one file of it, unlike of libinfinirt there: handles and descriptors are known to
+# the copy that made them. So its SONAME is the name that programs load and link by, which is the original's.
+infiniop_add_library(infiniop_v0 v0)
+target_link_libraries(infiniop_v0 PRIVATE infinirt_v0)
+target_link_options(infiniop_v0 PRIVATE LINKER:-soname,libinfiniop.so)
+set_target_properties(infiniop_v0 PROPERTIES
+  OUTPUT_NAME infiniop
+  NO_SONAME ON # of CMake's making
+  LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/v0/lib
+  INSTALL_RPATH "$ORIGIN;$ORIGIN/../../lib")
+install(TARGETS infiniop_v0 LIBRARY DESTINATION ${INFINIRT_V0_DIR}/lib COMPONENT library)
+install(DIRECTORY ${INFINIOP_GENERATED_DIR}/include/infiniop include/infiniop ${INFINIOP_GENERATED_DIR}/include_v0/
+        DESTINATION ${INFINIRT_V0_DIR}/include COMPONENT development
+        PATTERN chain.h EXCLUDE)
 
 install(TARGETS infiniop EXPORT InfiniRTTargets
         LIBRARY DESTINATION ${INFINIRT_LIBRARY_DIR} COMPONENT library NAMELINK_SKIP)

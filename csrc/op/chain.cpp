@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "op/device.h"
+#include "op/generation.h"
 #include "op/runtime.h"
 #include "op/tensor.h"
 
@@ -15,6 +16,7 @@ namespace {
 
 struct Chain final : Object {
   ChainPlan plan;
+  const Device* device;
   const char* device_type;
   int device_id;
   std::unique_ptr<PreparedChain> prepared;
@@ -196,7 +198,10 @@ infiniStatus_t create(const char* function, const void* handle_pointer, void** r
   }
   if (auto status = request.check_shapes(plan)) return status;
   if (auto status = request.make_nest(&plan.nest)) return status;
+  const CallScope scope(function);
+  if (scope.status()) return scope.status();
   if (auto status = check_current_device(function, *handle)) return status;
+  chain->device = handle->device;
   chain->device_type = handle->device_type;
   chain->device_id = handle->device_id;
   infinirtError_t error = infinirtSuccess;
@@ -226,6 +231,8 @@ infiniStatus_t infiniopXChain(infiniopXChainDescriptor_t desc, void* const* addr
   infiniStatus_t status = INFINI_STATUS_SUCCESS;
   const Chain* chain = find_chain(__func__, desc, &status);
   if (!chain) return status;
+  const CallScope scope(__func__);
+  if (scope.status()) return scope.status();
   const auto stream = static_cast<infinirtStream_t>(stream_pointer);
   if ((status = check_stream(__func__, stream, chain->device_type, chain->device_id))) return status;
   if (chain->plan.nest.total == 0) return INFINI_STATUS_SUCCESS;
@@ -235,7 +242,8 @@ infiniStatus_t infiniopXChain(infiniopXChainDescriptor_t desc, void* const* addr
       return fail(__func__, INFINI_STATUS_NULL_POINTER, "operand %d is null, but its tensor has elements", t);
     }
   }
-  const infinirtError_t error = chain->prepared->launch(addresses, stream);
+  infinirtError_t error = chain->prepared->launch(addresses, stream);
+  if (!error) error = after_work(*chain->device, stream);
   return error ? fail_as_runtime(__func__, error) : INFINI_STATUS_SUCCESS;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "infiniop/handle.h"
+#include "op/generation.h"
 #include "op/runtime.h"
 
 namespace infiniop {
@@ -28,6 +29,15 @@ const Device* find_device(const char* type) {
   const Device* const* all = devices(&count);
   for (size_t i = 0; i < count; ++i) {
     if (std::strcmp(all[i]->type(), type) == 0) return all[i];
+  }
+  return nullptr;
+}
+
+const Device* find_device(int number) {
+  size_t count = 0;
+  const Device* const* all = devices(&count);
+  for (size_t i = 0; i < count; ++i) {
+    if (static_cast<int>(all[i]->number()) == number) return all[i];
   }
   return nullptr;
 }
@@ -70,6 +80,8 @@ using namespace infiniop;
 
 infiniStatus_t infiniopCreateHandle(infiniopHandle_t* handle_ptr) try {
   if (!handle_ptr) return fail(__func__, INFINI_STATUS_NULL_POINTER, "handle_ptr is null; the handle goes there");
+  const CallScope scope(__func__);
+  if (scope.status()) return scope.status();
   const char* type = nullptr;
   int id = 0;
   if (auto error = infinirtXGetDeviceType(&type)) return fail_as_runtime(__func__, error);

@@ -16,6 +16,7 @@ class Device {
   virtual ~Device() = default;
   virtual const char* type() const = 0;  // the runtime's name of the device type
   virtual infiniDevice_t number() const = 0;
+  virtual bool is_host() const { return false; }  // its memory is the host's
   // Chooses kernels for a plan on the thread's current device. Null: a runtime call failed with *error.
   virtual std::unique_ptr<Prepared> prepare(const Plan& plan, infinirtError_t* error) const = 0;
   virtual std::unique_ptr<PreparedChain> prepare_chain(const ChainPlan& plan, infinirtError_t* error) const = 0;
@@ -23,6 +24,7 @@ class Device {
 
 // Null when the type has no operators.
 const Device* find_device(const char* type);
+const Device* find_device(int number);  // of infiniDevice_t
 std::string list_of_devices();  // for messages
 
 struct Handle final : Object {

@@ -8,6 +8,7 @@
 #include "infiniop/operator_descriptor.h"
 #include "op/device.h"
 #include "op/encode.h"
+#include "op/generation.h"
 #include "op/runtime.h"
 #include "op/tensor.h"
 
@@ -157,6 +158,8 @@ infiniStatus_t create(const char* function, const OperatorInfo& full, void* hand
     return fail(function, pointers[t] ? INFINI_STATUS_BAD_PARAM : INFINI_STATUS_NULL_POINTER,
                 "%s: %p is not a tensor descriptor, or was destroyed", info.tensor_names[t], pointers[t]);
   }
+  const CallScope scope(function);
+  if (scope.status()) return scope.status();
   auto descriptor = std::make_unique<Descriptor>();
   Plan& plan = descriptor->plan;
   plan = {};
@@ -217,6 +220,8 @@ infiniStatus_t compute(const char* function, const OperatorInfo& full, const voi
   infiniStatus_t status = INFINI_STATUS_SUCCESS;
   const Descriptor* descriptor = find_descriptor(function, full, pointer, &status);
   if (!descriptor) return status;
+  const CallScope scope(function);
+  if (scope.status()) return scope.status();
   const OperatorInfo& info = *descriptor->plan.info;
   const auto stream = static_cast<infinirtStream_t>(stream_pointer);
   if ((status = check_stream(function, stream, descriptor->device_type, descriptor->device_id))) return status;
@@ -255,6 +260,7 @@ infiniStatus_t compute(const char* function, const OperatorInfo& full, const voi
   } else {
     error = descriptor->prepared->launch(descriptor->plan, addresses, values.workspace, stream);
   }
+  if (!error) error = after_work(*descriptor->device, stream);
   return error ? fail_as_runtime(function, error) : INFINI_STATUS_SUCCESS;
 }
 

@@ -92,6 +92,15 @@ size_t default_pool_reserved_bytes(int device) {
 Error stream_create(void** stream) { return create(&Functions::StreamCreate, stream); }
 Error stream_destroy(void* stream) { return call(&Functions::StreamDestroy, stream_of(stream)); }
 Error stream_synchronize(void* stream) { return call(&Functions::StreamSynchronize, stream_of(stream)); }
+
+Error stream_settle(void* stream) {
+  infinirtStreamCaptureMode mode = infinirtStreamCaptureModeRelaxed;
+  if (const Error error = call(&Functions::ThreadExchangeStreamCaptureMode, &mode)) return error;
+  const Error waited = stream_synchronize(stream);
+  const Error restored = call(&Functions::ThreadExchangeStreamCaptureMode, &mode);
+  return waited ? waited : restored;
+}
+
 Error stream_wait_event(void* stream, void* event) {
   return call(&Functions::StreamWaitEvent, stream_of(stream), event_of(event), infinirtEventWaitDefault);
 }

@@ -29,6 +29,7 @@ size_t default_pool_reserved_bytes(int device);  // 0 where there is no pool
 Error stream_create(void** stream);
 Error stream_destroy(void* stream);
 Error stream_synchronize(void* stream);
+Error stream_settle(void* stream);  // a wait that the program did not ask for: captures elsewhere do not bar it
 Error stream_wait_event(void* stream, void* event);
 Error stream_begin_capture(void* stream, int mode);
 Error stream_end_capture(void* stream, void** graph);

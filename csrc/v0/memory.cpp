@@ -39,7 +39,7 @@ core::Error set_plain_memory(void* pointer, int value, size_t count, infinirtStr
   char probe = 0;
   for (char* end : {bytes, bytes + count - 1}) {
     error = core::copy_async(&probe, end, 1, core::kDirectionFromPointers, stream);
-    if (!error) error = core::stream_synchronize(stream);
+    if (!error) error = core::stream_settle(stream);
     if (error) return error;
   }
   std::memset(pointer, value, count);
@@ -81,7 +81,7 @@ infiniStatus_t infinirtFreeAsync(void* ptr, infinirtStream_t stream) {
     if (const core::Error error = core::stream_is_capturing(stream, &capturing)) return error;
     if (capturing) return core::release_async(ptr, stream);
     // Complete on return: what the stream still does with the memory comes first.
-    if (const core::Error error = core::stream_synchronize(stream)) return error;
+    if (const core::Error error = core::stream_settle(stream)) return error;
     return release_whatever_it_is(ptr);
   });
 }

@@ -32,6 +32,9 @@ infiniDevice_t& current_type() {
   return *shared();
 }
 
+// For the operator library of this generation: the answer is the same whichever copy is asked.
+extern "C" __export infiniDevice_t infinirtV0CurrentType() { return current_type(); }
+
 const char* name_of(int type) { return type >= 0 && type < INFINI_DEVICE_TYPE_COUNT ? kTypeNames[type] : nullptr; }
 
 DeviceScope::DeviceScope(int type) {
@@ -59,7 +62,7 @@ DeviceScope::~DeviceScope() {
 core::Error settle(infinirtStream_t stream) {
   bool capturing = false;
   if (const core::Error error = core::stream_is_capturing(stream, &capturing)) return error;
-  return capturing ? core::kSuccess : core::stream_synchronize(stream);
+  return capturing ? core::kSuccess : core::stream_settle(stream);
 }
 
 }  // namespace infinirt::v0

@@ -66,8 +66,9 @@ def test_core_loaded_first_does_not_take_the_program_over(v0_program: Path) -> N
     "flags", [["-xc", "-std=c99"], ["-xc", "-std=c11"], ["-xc++", "-std=c++11"]], ids=" ".join
 )
 def test_headers_stand_alone(flags: list[str]) -> None:
-    for header in sorted((v0_root() / "include").glob("*.h")):
-        output_of(compiler(), *STRICT[1:], "-pedantic", "-fsyntax-only", *flags, header)
+    include = v0_root() / "include"
+    for header in sorted(include.glob("*.h")):
+        output_of(compiler(), *STRICT[1:], "-pedantic", "-fsyntax-only", f"-I{include}", *flags, header)
 
 
 def test_ctypes_program_loads_the_library_by_name() -> None:

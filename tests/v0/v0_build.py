@@ -44,16 +44,21 @@ def build(source: str, out: Path, *flags: str | Path) -> Path:
     return out
 
 
-def declared_functions() -> list[str]:
-    """The functions of the old header."""
-    text = (v0_root() / "include" / "infinirt.h").read_text()
+def declared_functions(*headers: Path | str) -> list[str]:
+    """The functions of these headers of the v0 root; of infinirt.h when none is named."""
+    text = "".join((v0_root() / "include" / header).read_text() for header in headers or ["infinirt.h"])
     return re.findall(r"^__INFINI_C __export infiniStatus_t (\w+)\(", text, re.MULTILINE)
 
 
-def build_neighbour(out: Path) -> Path:
-    """A library without symbol versions and without SONAME that defines every old name, as the original does. Each
+def operator_headers() -> list[Path]:
+    """The headers of the operators and of what all of them need."""
+    return sorted((v0_root() / "include" / "infiniop").rglob("*.h"))
+
+
+def build_neighbour(out: Path, *headers: Path | str) -> Path:
+    """A library without symbol versions and without SONAME that defines every name of the old headers, as the original does. Each
     function answers 77."""
-    source = "".join(f"int {name}() {{ return 77; }}\n" for name in declared_functions())
+    source = "".join(f"int {name}() {{ return 77; }}\n" for name in declared_functions(*headers))
     done = subprocess.run(
         [compiler(), "-shared", "-fPIC", "-xc", "-", "-o", str(out)],
         input=source,

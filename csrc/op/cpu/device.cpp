@@ -103,6 +103,7 @@ class CpuDevice final : public Device {
  public:
   const char* type() const override { return "cpu"; }
   infiniDevice_t number() const override { return INFINI_DEVICE_CPU; }
+  bool is_host() const override { return true; }
 
   std::unique_ptr<Prepared> prepare(const Plan& plan, infinirtError_t* error) const override {
     if (plan.info->kind == OperatorKind::Gemm) return prepare_gemm(plan, error);

@@ -28,9 +28,11 @@ from .emit import cuda, glue, header, listing, maps, python_table
 
 
 def files() -> dict[str, str]:
-    """Everything that is generated, by its place: `include/` is installed, the rest is for the build."""
+    """Everything that is generated, by its place: `include/` is installed (for the earlier generation, too, but for the files
+    of `include_v0/`), the rest is for the build."""
     return {
         "include/infiniop.h": header.render_all(),
+        "include_v0/infiniop.h": header.render_all(v0=True),
         **{f"include/infiniop/ops/{operator.file}.h": header.render(operator) for operator in OPERATORS},
         "build/infiniop/generated/operators.cpp": glue.render(),
         "build/infiniop/generated/operators.inc": glue.render_list(),
@@ -40,7 +42,8 @@ def files() -> dict[str, str]:
         "build/infinicore/generated/operators_table.inc": python_table.render(),
         "python/operators.pyi": python_table.render_stubs(functional=False),
         "python/functional.pyi": python_table.render_stubs(functional=True),
-        "build/infiniop.map": glue.render_symbols(),
+        "build/infiniop.map": glue.render_symbols("INFINIOP_1"),
+        "build/infiniop_v0.map": glue.render_symbols("INFINIOP_0"),
         "docs/operator-list.md": listing.render(),
     }
 

@@ -115,17 +115,18 @@ def render_list() -> str:
     return "\n".join(f"INFINIOP_OPERATOR({operator.name})" for operator in OPERATORS) + "\n"
 
 
-def render_symbols() -> str:
-    """The linker's version script: exactly the functions of infiniop.h."""
+def render_symbols(version: str) -> str:
+    """The linker's version script: exactly the functions of infiniop.h, under the version of one of the library's generations."""
     names = [function for operator in OPERATORS for function in signatures(operator)]
     frame = [
         "infiniopCreateHandle", "infiniopDestroyHandle", "infiniopCreateTensorDescriptor",
         "infiniopDestroyTensorDescriptor", "infiniopGetDescriptorDeviceType", "infiniopGetDescriptorDeviceId",
-        "infiniopXCreateChainDescriptor", "infiniopXChain", "infiniopXDestroyChainDescriptor",
     ]  # fmt: skip
+    if version != "INFINIOP_0":  # extensions are not of the earlier generation
+        frame += ["infiniopXCreateChainDescriptor", "infiniopXChain", "infiniopXDestroyChainDescriptor"]
     return "\n".join(
         [
-            "INFINIOP_1 {",
+            f"{version} {{",
             "  global:",
             *(f"    {name};" for name in [*frame, *names]),
             "  local:",

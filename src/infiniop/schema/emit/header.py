@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from .. import OPERATORS
 from ..model import Attribute, Operator
 
@@ -67,25 +69,41 @@ def render(operator: Operator) -> str:
     return "\n".join([*lines, f"#endif /* {guard} */", ""])
 
 
-def render_all() -> str:
-    """infiniop.h."""
+ASYNCHRONOUS = "Compute is asynchronous, as a kernel launch is, and can be captured into a graph."
+COMPLETE_ON_THE_CPU = (
+    "On INFINI_DEVICE_CPU compute is complete when it returns, except while its stream is being captured, and takes memory of the "
+    "program's own; elsewhere it is asynchronous."
+)
+
+
+def introduction(v0: bool) -> list[str]:
+    """The comment that infiniop.h begins with."""
+    title = "infiniop.h of the earlier generation (v0)" if v0 else "infiniop.h"
+    message = "of the new generation" if v0 else "(infinirt_ext.h)"
+    paragraphs = (
+        f"{title}: the operators. A handle, tensor descriptors, an operator descriptor; the size of its workspace; compute on a stream, "
+        "as often as wanted; destroy.",
+        "Every function returns INFINI_STATUS_SUCCESS or says what went wrong; the sentence for people is in "
+        f"infinirtXGetLastErrorMessage() {message}. What a descriptor is made from is checked then, and copied: tensor descriptors and "
+        f"the handle may go before it. {COMPLETE_ON_THE_CPU if v0 else ASYNCHRONOUS} It allocates nothing on the device. Inputs are "
+        "broadcast to the output's shape. The output may be one of the inputs, with the same strides; other overlaps give undefined "
+        "elements. A descriptor may be used by several threads, and is destroyed when none uses it any more; work that was enqueued with "
+        "it goes on.",
+    )
+    lines = [line for paragraph in paragraphs for line in ["", *textwrap.wrap(paragraph, 117)]][1:]
+    return [f"/* {lines[0]}", *(f" * {line}".rstrip() for line in lines[1:]), " */"]
+
+
+def render_all(v0: bool = False) -> str:
+    """infiniop.h, of the earlier generation if `v0`."""
     return "\n".join(
         [
-            "/* infiniop.h: the operators. A handle, tensor descriptors, an operator descriptor; the size of its workspace; compute on a",
-            " * stream, as often as wanted; destroy.",
-            " *",
-            " * Every function returns INFINI_STATUS_SUCCESS or says what went wrong; the sentence for people is in",
-            " * infinirtXGetLastErrorMessage() (infinirt_ext.h). What a descriptor is made from is checked then, and copied: tensor",
-            " * descriptors and the handle may go before it. Compute is asynchronous, as a kernel launch is, allocates nothing on the",
-            " * device, and can be captured into a graph. Inputs are broadcast to the output's shape. The output may be one of the",
-            " * inputs, with the same strides; other overlaps give undefined elements. A descriptor may be used by several threads,",
-            " * and is destroyed when none uses it any more; work that was enqueued with it goes on.",
-            " */",
+            *introduction(v0),
             NOTICE,
             "#ifndef INFINIOP_H",
             "#define INFINIOP_H",
             "",
-            '#include "infiniop/chain.h"',
+            *([] if v0 else ['#include "infiniop/chain.h"']),
             '#include "infiniop/handle.h"',
             '#include "infiniop/operator_descriptor.h"',
             '#include "infiniop/tensor_descriptor.h"',
