@@ -93,9 +93,12 @@ def main() -> int:
     x, y = infinicore.zeros([ELEMENTS]), infinicore.zeros([ELEMENTS])
     program(x, y)  # compiles
     runtime.sync_stream()
-    with infinicore.record() as recorded:
+    with infinicore.record(fuse=False) as recorded:
         program(x, y)
     graph = recorded.graph
+    with infinicore.record() as recorded:
+        program(x, y)
+    fused = recorded.graph
     with infinirt.capture(stream) as captured:  # the same nodes, for C
         program(x, y)
     exec_ = captured.graph.instantiate()
@@ -112,12 +115,17 @@ def main() -> int:
         for _ in range(LAUNCHES):
             graph.run()
 
+    def from_python_fused() -> None:
+        for _ in range(LAUNCHES):
+            fused.run()
+
     def eagerly() -> None:
         program(x, y)
 
     routes: dict[str, tuple[Callable[[], None], Callable[[], None], int]] = {
         "C, cudaGraphLaunch": (from_c, stream.sync, LAUNCHES),
-        "Graph.run()": (from_python, stream.sync, LAUNCHES),
+        "Graph.run(), fuse=False": (from_python, stream.sync, LAUNCHES),
+        "Graph.run(), fused": (from_python_fused, stream.sync, LAUNCHES),
         "one by one": (eagerly, stream.sync, 1),
     }
     torch_route = with_torch()
@@ -142,7 +150,56 @@ def main() -> int:
     for name in routes:
         a, b = statistics.median(issued[name]), statistics.median(done[name])
         print(f"{name:26} {a:9.1f} {a / base['issue']:6.2f} {b:12.1f} {b / base['end']:6.2f}")
+    bandwidth_of_a_chain()
     return 0
+
+
+def chain(a: Any, b: Any, c: Any, silu: Callable[[Any], Any]) -> Any:
+    return silu(a * 2 + b) * c
+
+
+def bandwidth_of_a_chain() -> None:
+    """Four operators on a GiB of operands: a kernel each, and one."""
+    elements = 1 << 27
+    a, b, c = (infinicore.ones([elements], dtype=infinicore.bfloat16) for _ in range(3))
+    functional = infinicore.nn.functional
+    stream = infinicore.get_runtime().stream
+    times: dict[str, list[float]] = {}
+
+    def measure(name: str, run: Callable[[], object], wait: Callable[[], object]) -> None:
+        run()
+        wait()
+        for _ in range(5):
+            begin = time.perf_counter()
+            for _ in range(5):
+                run()
+            wait()
+            times.setdefault(name, []).append((time.perf_counter() - begin) / 5)
+
+    graphs = []
+    for name, fuse in (("apart", False), ("fused", True)):
+        with infinicore.record(fuse=fuse) as recorded:
+            out = chain(a, b, c, functional.silu)
+        graphs.append((recorded.graph, out))
+        measure(f"Graph.run(), {name}", recorded.graph.run, stream.sync)
+    del graphs, out, recorded
+    try:
+        import torch
+
+        x, y, z = (torch.ones(elements, dtype=torch.bfloat16, device="cuda") for _ in range(3))
+        silu = torch.nn.functional.silu
+        measure("PyTorch, eager", lambda: chain(x, y, z, silu), torch.cuda.synchronize)
+        copy = torch.empty_like(x)
+        measure("a copy", lambda: copy.copy_(x), torch.cuda.synchronize)
+    except ImportError:
+        pass
+    print(
+        f"\nsilu(a * 2 + b) * c, {elements >> 20} Mi elements of bf16      us   GB/s of what has to be read and written"
+    )
+    for name, measured in times.items():
+        best = min(measured)
+        moved = (2 if name == "a copy" else 4) * 2 * elements
+        print(f"{name:40} {best * 1e6:10.0f} {moved / best / 1e9:8.0f}")
 
 
 if __name__ == "__main__":

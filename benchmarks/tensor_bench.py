@@ -92,17 +92,46 @@ def time_replay() -> None:
             y = functional.relu(y) if step % 2 else infinicore.add(y, x)
         return y
 
-    with infinicore.record("cpu") as recorded:
-        program()
-    graph, place = recorded.graph, x._place
-    calls, replays = [], []
+    results, graphs = [], []
+    for fuse in (False, True):
+        with infinicore.record("cpu", fuse=fuse) as recorded:
+            results.append(program())
+        graphs.append(recorded.graph)
+    place = x._place
+    routes = {"one by one": program, "as a graph": graphs[0].run, "fused": graphs[1].run}
+    issued: dict[str, list[float]] = {name: [] for name in routes}
     for _ in range(ROUNDS):
-        for times, work in ((calls, program), (replays, graph.run)):
-            times.append(timeit.timeit(work, number=1) * 1e6)
+        for name, work in routes.items():
+            issued[name].append(timeit.timeit(work, number=1) * 1e6)
             place.sync()
-    eager, replay = statistics.median(calls), statistics.median(replays)
+    times = {name: statistics.median(values) for name, values in issued.items()}
+    print(f"\n{STEPS} operators on the CPU, us to issue")
+    for name, value in times.items():
+        print(f"{name:12} {value:8.1f} {times['one by one'] / value:6.1f} x")
+
+
+def time_chains() -> None:
+    """silu(a * 2 + b) * c on tensors that are larger than the caches: an operator at a time, and one pass."""
+    a, b, c = (infinicore.ones([1 << 23], device="cpu") for _ in range(3))
+
+    def program() -> infinicore.Tensor:
+        return functional.silu(a * 2 + b) * c
+
+    results, routes = [], {}
+    for name, fuse in (("apart", False), ("fused", True)):
+        with infinicore.record("cpu", fuse=fuse) as recorded:
+            results.append(program())
+        routes[name] = recorded.graph
+    times: dict[str, list[float]] = {name: [] for name in routes}
+    for _ in range(7):
+        for name, graph in routes.items():
+            begin = timeit.default_timer()
+            graph.run()
+            a._place.sync()
+            times[name].append((timeit.default_timer() - begin) * 1e3)
+    apart, fused = (statistics.median(times[name]) for name in ("apart", "fused"))
     print(
-        f"\n{STEPS} operators on the CPU, issued: {eager:.0f} us one by one, {replay:.1f} us as a graph: {eager / replay:.0f} x"
+        f"\nsilu(a * 2 + b) * c, 8 Mi elements: {apart:.1f} ms apart, {fused:.1f} ms fused: {apart / fused:.1f} x"
     )
 
 
@@ -110,3 +139,4 @@ if __name__ == "__main__":
     time_calls()
     time_descriptors()
     time_replay()
+    time_chains()

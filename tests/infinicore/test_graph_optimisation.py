@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,10 @@ def recorded(program: Program, x: infinicore.Tensor, **options: bool) -> tuple[A
     return result, recorder.graph
 
 
+def there(shape: Sequence[int]) -> infinicore.Tensor:
+    return infinicore.from_numpy(numbers(shape), device=infinicore.get_device())
+
+
 def bits(tensor: infinicore.Tensor) -> bytes:
     return tensor.contiguous().numpy().tobytes()
 
@@ -42,7 +46,7 @@ def check(
     program: Program, *, dtype: Any = infinicore.float32, shape: tuple[int, ...] = (37, 53)
 ) -> infinicore.Graph:
     """Recorded results are the calls' own, bit for bit, with everything on and everything off."""
-    x = infinicore.from_numpy(numbers(shape)).to(dtype)
+    x = there(shape).to(dtype)
     eager = bits(program(x.clone()))
     for options in (OFF, {}):
         source = x.clone()
@@ -80,7 +84,7 @@ def test_long_chains_become_several_kernels() -> None:
 
 
 def test_results_that_the_program_keeps_are_written() -> None:
-    x = infinicore.from_numpy(numbers([100]))
+    x = there([100])
     (a, b), graph = recorded(lambda t: ((first := t + 1), functional.relu(first * 2)), x)
     graph.run()
     np.testing.assert_array_equal(a.numpy(), x.numpy() + 1)
@@ -192,7 +196,7 @@ def test_what_nobody_reads_is_left_out() -> None:
 
 
 def test_a_copy_stays_where_its_source_is_written_before_the_last_reader() -> None:
-    x = infinicore.from_numpy(numbers([6, 6]))
+    x = there([6, 6])
 
     def program(t: infinicore.Tensor) -> infinicore.Tensor:
         saved = t.clone()
@@ -238,7 +242,7 @@ def test_captured_work_sees_what_was_computed(device: str) -> None:
 
 
 def test_each_can_be_turned_off(device: str) -> None:
-    x = infinicore.from_numpy(numbers([1000]))
+    x = there([1000])
 
     def program(t: infinicore.Tensor) -> infinicore.Tensor:
         for _ in range(6):
