@@ -52,6 +52,15 @@ def matmul(input: Tensor, other: Tensor, *, alpha: float = 1.0, out: Tensor | No
             raise ValueError(
                 f"matmul(): {name} has shape {given.shape}; a matrix was expected. unsqueeze() makes a row or a column of a vector"
             )
+    if input.size(-1) != other.size(-2):
+        raise ValueError(
+            f"matmul(): input has shape {input.shape} and other {other.shape}: {input.size(-1)} columns and {other.size(-2)} rows; "
+            "they must be as many"
+        )
+    if input.dtype is not other.dtype:
+        raise TypeError(
+            f"matmul(): other is {other.dtype.name}, but input is {input.dtype.name}; they must be the same, and .to() converts"
+        )
     product = _core.building_blocks["gemm"]
     if max(input.ndim, other.ndim) <= 3:
         return product(input, other, alpha, 0.0, out=out)

@@ -52,7 +52,7 @@ def test_transposed_matrices_and_recorded_products() -> None:
 @pytest.mark.parametrize(
     ("first", "second", "words"),
     [
-        ((3, 4), (5, 4), "must be the same"),
+        ((3, 4), (5, 4), "4 columns and 5 rows"),
         ((2, 3, 4), (3, 4, 5), "as many or 1 was expected"),
         ((2, 3, 4, 5), (3, 2, 5, 6), "dimensions before the last two"),
     ],

@@ -1,5 +1,7 @@
 #include "bindings/infinicore/dtype.h"
 
+#include <algorithm>
+
 namespace infinicore {
 
 PyTypeObject* dtype_class = nullptr;
@@ -27,6 +29,10 @@ constexpr int kCount = sizeof kFacts / sizeof *kFacts;
 static_assert(kCount == INFINI_DTYPE_BF16);
 
 DtypeObject* all[INFINI_DTYPE_BF16 + 1];
+
+constexpr const char* kNamesInC[] = {"BYTE", "BOOL", "I8",  "I16", "I32", "I64", "U8",  "U16",  "U32", "U64",
+                                     "F8",   "F16",  "F32", "F64", "C16", "C32", "C64", "C128", "BF16"};
+static_assert(sizeof kNamesInC / sizeof *kNamesInC == kCount);
 
 DtypeObject* as_dtype(PyObject* object) { return reinterpret_cast<DtypeObject*>(object); }
 
@@ -88,6 +94,23 @@ PyObject* make_dtypes() {
     PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(reinterpret_cast<PyObject*>(made)));
   }
   return tuple.release();
+}
+
+std::string names_of_dtypes(const std::string& list) {
+  std::string result;
+  for (size_t begin = 0; begin < list.size();) {
+    const size_t end = std::min(list.find(", ", begin), list.size());
+    std::string name = list.substr(begin, end - begin);
+    for (int i = 0; i < kCount; ++i) {
+      if (name == kNamesInC[i]) {
+        name = kFacts[i].name;
+        break;
+      }
+    }
+    result += (result.empty() ? "" : ", ") + name;
+    begin = end + 2;
+  }
+  return result;
 }
 
 }  // namespace infinicore

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "bindings/infinicore/library.h"
 
@@ -17,6 +18,9 @@ struct DtypeObject {
 
 extern PyTypeObject* dtype_class;
 PyTypeObject* make_dtype_type();
+
+/// "F8, F16" as "float8, float16".
+std::string names_of_dtypes(const std::string& list);
 
 /// The type with that number, borrowed.
 DtypeObject* dtype_of(infiniDtype_t number);

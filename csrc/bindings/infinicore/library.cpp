@@ -77,15 +77,21 @@ bool load_libraries() {
          find_runtime("infinirtGraphDestroy", &runtime.GraphDestroy);
 }
 
-PyObject* raise_status(infiniStatus_t status) {
+PyObject* raise_status(infiniStatus_t status, const char* function) {
+  const infinirtError_t error = runtime.PeekAtLastError();
+  std::string message = infinirtXGetLastErrorMessage();
+  const size_t end = message.find(": ");
+  if (function && end != std::string::npos && message.compare(0, 8, "infiniop") == 0) {
+    message = std::string(function) + "(): " + message.substr(end + 2);
+  } else if (status != INFINI_STATUS_BAD_TENSOR_DTYPE) {
+    return objects->raise_error(error != infinirtSuccess ? error : infinirtErrorUnknown);
+  }
+  runtime.GetLastError();
   if (status == INFINI_STATUS_BAD_TENSOR_DTYPE) {
-    const std::string message = infinirtXGetLastErrorMessage();
-    runtime.GetLastError();
     PyErr_SetString(PyExc_TypeError, message.c_str());
     return nullptr;
   }
-  const infinirtError_t error = runtime.PeekAtLastError();
-  return objects->raise_error(error != infinirtSuccess ? error : infinirtErrorUnknown);
+  return objects->raise_message(error != infinirtSuccess ? error : infinirtErrorUnknown, message.c_str());
 }
 
 }  // namespace infinicore

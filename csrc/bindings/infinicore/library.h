@@ -46,9 +46,9 @@ bool load_libraries();
 /// The address of a function of libinfiniop.so.1; null with ImportError set.
 void* find_operator_function(const char* name);
 
-/// Raises what belongs to a status of the operator library: TypeError for element types, else what the runtime's last error is.
-/// Returns null.
-PyObject* raise_status(infiniStatus_t status);
+/// Raises what belongs to a status of the operator library: TypeError for element types, else what the runtime's last error is. The
+/// message begins with the name of the Python function, if it is given, in place of C's. Returns null.
+PyObject* raise_status(infiniStatus_t status, const char* function = nullptr);
 
 /// Runs `call`, with the interpreter's lock given away when `release`.
 template <class Call>

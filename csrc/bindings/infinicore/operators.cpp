@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <string>
 #include <utility>
 
 #include "bindings/infinicore/descriptors.h"
@@ -432,11 +433,84 @@ class Call {
       });
     });
     if (error != infinirtSuccess) objects->raise_error(error);
-    if (error == infinirtSuccess && status != INFINI_STATUS_SUCCESS) raise_status(status);
+    if (error == infinirtSuccess && status != INFINI_STATUS_SUCCESS) explain(status);
     return PyErr_Occurred() ? nullptr : made;
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
     return nullptr;
+  }
+
+  // The operator library says what is wrong in C's words; here it is said with the names that the caller knows.
+  void explain(infiniStatus_t status) const {
+    if (status == INFINI_STATUS_BAD_TENSOR_DTYPE) {
+      explain_dtypes();
+    } else if (status == INFINI_STATUS_BAD_TENSOR_SHAPE) {
+      explain_shapes();
+    } else if (status == INFINI_STATUS_BAD_TENSOR_STRIDES) {
+      explain_strides();
+    }
+    if (PyErr_Occurred()) {
+      runtime.GetLastError();
+    } else {
+      raise_status(status, row_.name);
+    }
+  }
+
+  const char* name_of(int tensor) const {
+    if (tensor == 0 && row_.written < 0) return "out";
+    return row_.parameters[tensor == 0 ? row_.written : tensor - 1];
+  }
+
+  void explain_dtypes() const {
+    for (int t = row_.inputs; t >= (row_.dtype_rule == DtypeRule::Same && row_.inputs > 0 ? 0 : 2); --t) {
+      if (tensors_[t]->dtype == tensors_[1]->dtype) continue;
+      PyErr_Format(PyExc_TypeError, "%s(): %s is %s, but %s is %s; they must be the same, and .to() converts",
+                   row_.name, name_of(t), tensors_[t]->dtype->name, name_of(1), tensors_[1]->dtype->name);
+      return;
+    }
+    const std::string message = infinirtXGetLastErrorMessage();
+    const size_t list = message.find("possible are ");
+    if (list == std::string::npos) return;
+    // Of the output's types, where they are not the inputs', or of the inputs'.
+    const bool is_out = message.find(": " + std::string(row_.output) + " has type") != std::string::npos;
+    PyErr_Format(PyExc_TypeError, "%s(): %s is %s; possible are %s", row_.name, name_of(is_out || !row_.inputs ? 0 : 1),
+                 tensors_[is_out || !row_.inputs ? 0 : 1]->dtype->name,
+                 names_of_dtypes(message.substr(list + sizeof "possible are " - 1)).c_str());
+  }
+
+  static std::string text_of(const TensorObject& tensor) {
+    std::string text = "[";
+    for (int d = 0; d < tensor.ndim(); ++d) text += (d ? ", " : "") + std::to_string(tensor.shape()[d]);
+    return text + "]";
+  }
+
+  static bool repeats_to(const TensorObject& input, const TensorObject& out) {
+    const int missing = out.ndim() - input.ndim();
+    for (int d = 0; missing >= 0 && d < input.ndim(); ++d) {
+      if (input.shape()[d] != 1 && input.shape()[d] != out.shape()[missing + d]) return false;
+    }
+    return missing >= 0;
+  }
+
+  void explain_shapes() const {
+    for (int t = 1; row_.shape_rule == ShapeRule::Broadcast && t <= row_.inputs; ++t) {
+      if (repeats_to(*tensors_[t], *tensors_[0])) continue;
+      PyErr_Format(PyExc_ValueError, "%s(): %s has shape %s, which cannot be repeated to %s of shape %s", row_.name,
+                   name_of(t), text_of(*tensors_[t]).c_str(), name_of(0), text_of(*tensors_[0]).c_str());
+      return;
+    }
+  }
+
+  void explain_strides() const {
+    const TensorObject& out = *tensors_[0];
+    for (int d = 0; d < out.ndim(); ++d) {
+      if (out.shape()[d] <= 1 || out.strides()[d] != 0) continue;
+      PyErr_Format(PyExc_ValueError,
+                   "%s(): %s has one element for all %zd of dimension %d (its stride is 0), and cannot be written; "
+                   "contiguous() makes a tensor that can",
+                   row_.name, name_of(0), out.shape()[d], d);
+      return;
+    }
   }
 
   bool prepare(Launch* launch) {
@@ -471,7 +545,7 @@ class Call {
           without_lock(release, [&] { return place_->needs_device ? on_device(place_->stream, enqueue) : enqueue(); });
       if (error != infinirtSuccess) return objects->raise_error(error) != nullptr;
     }
-    if (status != INFINI_STATUS_SUCCESS) return raise_status(status) != nullptr;
+    if (status != INFINI_STATUS_SUCCESS) return raise_status(status, row_.name) != nullptr;
     return !touches_shared() || synchronise(place_);
   }
 

@@ -26,6 +26,7 @@ enum class DtypeRule : uint8_t {
 struct OperatorRow {
   const char* name;  // in Python
   const char* symbol;  // between two tensors; "": none
+  const char* output;  // what C calls it, in messages
   const char* doc;
   const char* functional_doc;  // where it stands in nn.functional
   ShapeRule shape_rule;

@@ -86,8 +86,11 @@ class PreparedGemm final : public Prepared {
     if (!library_) return infinirtErrorNotSupported;
     if (auto error = find_lt_handle(*library_, &handle_)) return error;
     // Where the library has nothing for how the matrices lie, it has for copies of them.
-    if (configure(false) == infinirtSuccess) return infinirtSuccess;
-    return configure(true);
+    const auto first = configure(false);
+    const auto error = first ? configure(true) : first;
+    // What one of the ways was refused with is no error of the call that found another.
+    if (!error && (first || !has_aligned_ || !has_any_)) api().GetLastError();
+    return error;
   }
 
   // With room to begin at a multiple of kAlignment.

@@ -89,7 +89,7 @@ def row(operator: Operator) -> list[str]:
         if not used
     )
     return [
-        f'{{"{operator.python_name}", "{operator.symbol}",',
+        f'{{"{operator.python_name}", "{operator.symbol}", "{operator.output.name}",',
         f" {quoted(documentation(operator, functional=False))},",
         f" {quoted(documentation(operator, functional=True))},",
         f" ShapeRule::{shape_rule(operator)}, DtypeRule::{operator.dtype_rule.capitalize()}, "
