@@ -144,7 +144,7 @@ class Graph:
         Graph on cpu...: 3 calls in 1 segment: 3 fused into 1 kernel, ... bytes of its own, run 0 times
         segment 0: one launch of a device graph
           mul_scalar + add  [32 bytes], one pass over:
-            mul_scalar(float32[4], alpha=2.000000) -> float32[4]
+            mul_scalar(float32[4], alpha=2) -> float32[4]
             ...
         """
         from .graph_pictures import as_text

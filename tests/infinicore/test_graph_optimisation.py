@@ -241,6 +241,41 @@ def test_captured_work_sees_what_was_computed(device: str) -> None:
     assert target.tolist() == [6.0] * 8
 
 
+def test_numbers_are_shown() -> None:
+    x = infinicore.ones([2])
+
+    def program(t: infinicore.Tensor) -> list[infinicore.Tensor]:
+        types = (
+            infinicore.float64,
+            infinicore.bfloat16,
+            infinicore.int8,
+            infinicore.uint16,
+            infinicore.bool,
+            infinicore.float16,
+        )
+        return [
+            t * 2 + 0.25,
+            *(
+                infinicore.full([2], value, dtype=type_)
+                for value, type_ in zip((2.5, -1.5, -7, 9, 1, 1), types, strict=True)
+            ),
+        ]
+
+    _, graph = recorded(program, x)
+    text = graph.explain()
+    for expected in (
+        "alpha=2)",
+        "fill(0.25)",
+        "fill(2.5)",
+        "fill(-1.5)",
+        "fill(-7)",
+        "fill(9)",
+        "fill(1) -> bool",
+        "fill(0x3c00)",
+    ):
+        assert expected in text, text
+
+
 def test_each_can_be_turned_off(device: str) -> None:
     x = there([1000])
 

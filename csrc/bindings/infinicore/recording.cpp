@@ -1,6 +1,8 @@
 #include "bindings/infinicore/recording.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -33,6 +35,36 @@ std::string describe(const TensorObject* tensor) {
   std::string text = std::string(tensor->dtype->name) + "[";
   for (int d = 0; d < tensor->ndim(); ++d) text += (d ? ", " : "") + std::to_string(tensor->shape()[d]);
   return text + "]";
+}
+
+std::string text_of(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", value);
+  return text;
+}
+
+// An element of Fill: the number, where C has the type, or its bits.
+std::string text_of(const unsigned char* element, const DtypeObject& dtype) {
+  uint64_t bits = 0;
+  if (dtype.size <= sizeof bits) std::memcpy(&bits, element, dtype.size);
+  if (dtype.kind == 'f' && dtype.number != INFINI_DTYPE_F16 && dtype.number != INFINI_DTYPE_F8) {
+    double number = 0;
+    float single = 0;
+    const auto wide = static_cast<uint32_t>(dtype.number == INFINI_DTYPE_BF16 ? bits << 16 : bits);
+    std::memcpy(&single, &wide, sizeof single);
+    std::memcpy(&number, &bits, sizeof number);
+    return text_of(dtype.number == INFINI_DTYPE_F64 ? number : double(single));
+  }
+  if (dtype.kind == 'u' || dtype.kind == 'b') return std::to_string(bits);
+  if (dtype.kind == 'i') {
+    const int unused = 64 - 8 * dtype.size;
+    return std::to_string(static_cast<int64_t>(bits << unused) >> unused);
+  }
+  std::string text = "0x";
+  for (int i = dtype.size; i-- > 0;) {
+    for (const int digit : {element[i] >> 4, element[i] & 15}) text += "0123456789abcdef"[digit];
+  }
+  return text;
 }
 
 View view_of(const TensorObject* tensor) {
@@ -115,8 +147,9 @@ bool Recording::add(const Launch& launch, const std::shared_ptr<Descriptor>& des
   for (int t = 1; t < count; ++t) step.text += (t > 1 ? ", " : "") + describe(tensors[t]);
   for (int a = 0; a < launch.row->attributes; ++a) {
     step.text += (count + a > 1 ? ", " : "") + std::string(launch.row->parameters[launch.row->inputs + a]) + "=" +
-                 std::to_string(launch.attributes[a]);
+                 text_of(launch.attributes[a]);
   }
+  if (launch.row->takes_element) step.text += text_of(launch.element, *tensors[0]->dtype);
   step.text += ") -> " + describe(tensors[0]);
   recorded_.steps.reserve(recorded_.steps.size() + 1);
   recorded_.owners.reserve(recorded_.owners.size() + static_cast<size_t>(count));
