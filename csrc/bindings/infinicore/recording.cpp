@@ -37,6 +37,12 @@ std::string describe(const TensorObject* tensor) {
   return text + "]";
 }
 
+// What is added next cannot fail. Twice as much, or every call would move all that is there.
+template <class Element>
+void make_room(std::vector<Element>& elements, size_t count) {
+  if (elements.capacity() - elements.size() < count) elements.reserve(2 * elements.size() + count);
+}
+
 std::string text_of(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%g", value);
@@ -151,8 +157,8 @@ bool Recording::add(const Launch& launch, const std::shared_ptr<Descriptor>& des
   }
   if (launch.row->takes_element) step.text += text_of(launch.element, *tensors[0]->dtype);
   step.text += ") -> " + describe(tensors[0]);
-  recorded_.steps.reserve(recorded_.steps.size() + 1);
-  recorded_.owners.reserve(recorded_.owners.size() + static_cast<size_t>(count));
+  make_room(recorded_.steps, 1);
+  make_room(recorded_.owners, static_cast<size_t>(count));
   for (int t = 0; t < count; ++t) {
     StorageObject* storage = tensors[t]->storage;
     step.bytes += tensors[t]->count * tensors[t]->dtype->size;
