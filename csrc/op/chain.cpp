@@ -85,7 +85,8 @@ struct ChainRequest {
     step.info = known.info;
     step.out = known.dtype[0];
     step.in = known.info->inputs > 0 ? known.dtype[1] : step.out;
-    std::memcpy(step.attributes, given.attributes, sizeof step.attributes);
+    std::memcpy(step.attributes, known.info->early_attributes ? known.attributes : given.attributes,
+                sizeof step.attributes);
     std::memcpy(step.element, known.info->kind == OperatorKind::Constant ? known.element : given.element,
                 sizeof step.element);
     for (int i = 0; i < known.info->inputs; ++i) {

@@ -42,6 +42,7 @@ struct OperatorInfo {
   double constant;       // of OperatorKind::Constant
   bool halves;           // tensors 1 and 2 are one: what is computed from are the halves of its last dimension
   const OperatorInfo* scalar;  // what it is when its last input is not given; null: it has to be
+  bool early_attributes = false;  // the descriptor is made with them
 };
 
 class Device;

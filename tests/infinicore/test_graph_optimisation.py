@@ -167,6 +167,57 @@ def test_numbers_and_scalars() -> None:
     check(program)
 
 
+def test_constants_in_the_middle_of_a_chain() -> None:
+    def program(t: infinicore.Tensor) -> infinicore.Tensor:
+        three, one = infinicore.full([37, 53], 3.0), infinicore.ones([37, 53])
+        return functional.relu(t * 2) + three - functional.relu(t) * one
+
+    check(program)
+
+
+def test_a_number_that_is_written_in_another_shape() -> None:
+    def program(t: infinicore.Tensor) -> infinicore.Tensor:
+        number = infinicore.full([1], 3.0)
+        same = number[0]
+        same += 1
+        return t * number
+
+    check(program)
+
+
+def test_a_copy_into_every_other_element_is_not_read_through() -> None:
+    def program(t: infinicore.Tensor) -> infinicore.Tensor:
+        line = t.reshape(-1)
+        whole = line + 1
+        whole[::2].copy_((line * 3)[::2])
+        return whole[:901] * 2
+
+    check(program)
+
+
+def test_attributes_of_descriptors_are_rounded_as_in_calls() -> None:
+    def program(t: infinicore.Tensor) -> infinicore.Tensor:
+        return functional.relu(functional.hardtanh(t, -0.1, 0.1) - 0.01) + functional.softplus(t, 0.3, 0.7)
+
+    check(program, dtype=infinicore.float64)
+
+
+def test_tensors_made_from_an_address(device: str) -> None:
+    def program(t: infinicore.Tensor) -> infinicore.Tensor:
+        y = t + 1
+        alias = infinicore.from_blob(y.data_ptr(), [8], device=device)
+        z = alias * 2
+        functional.relu(infinicore.ones([4])[4:])  # nothing, at no address
+        return z
+
+    check(program, shape=(8,))
+    x = infinicore.from_numpy(numbers([3, 2000]), device=device)
+    expected = x.numpy() + x.numpy()[0]
+    alias = infinicore.from_blob(x.data_ptr(), [3, 2000], device=device)
+    alias += x[0]
+    assert np.array_equal(x.numpy(), expected)
+
+
 def test_products_stand_between_chains() -> None:
     def program(t: infinicore.Tensor) -> infinicore.Tensor:
         return functional.relu((t + 1) @ (t.T - 1)) + 2
@@ -331,7 +382,7 @@ def random_program(seed: int) -> Program:
         known = [t, t.clone()]
         for _ in range(chance.randrange(5, 40)):
             a, b = chance.choice(known), chance.choice(known)
-            action = chance.randrange(12)
+            action = chance.randrange(15)
             if action < 3:
                 known.append(a + b)
             elif action == 3:
@@ -350,6 +401,12 @@ def random_program(seed: int) -> Program:
                 a.copy_(b * 0.5)
             elif action == 10:
                 known.append(a - b[0])
+            elif action == 11:
+                known.append(infinicore.full([16, 16], chance.choice([0.5, -1.0])))
+            elif action == 12:
+                a[::2].copy_(b[1::2])
+            elif action == 13:
+                a[:, ::3] += 1
             elif len(known) > 2:
                 del known[chance.randrange(1, len(known))]
         total = known[0]

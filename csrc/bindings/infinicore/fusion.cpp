@@ -62,6 +62,10 @@ class Fusion {
   void find_readers_of_number(size_t number) {
     if (!gives_number(steps_[number]) || live_.is_visible(number) || live_.readers(number).empty()) return;
     const View& value = steps_[number].views[0];
+    const size_t last = live_.last_use(number);
+    for (size_t i = number + 1; i < last; ++i) {  // in another shape, say
+      if (!steps_[i].views.empty() && steps_[i].views[0].meets(value)) return;
+    }
     for (const size_t reader : live_.readers(number)) {
       if (!is_element_wise(steps_[reader])) return;
       for (const View& view : steps_[reader].views) {

@@ -25,6 +25,7 @@ Liveness::Liveness(const std::vector<Step>& steps) : visible_(steps.size()), rea
       if (!view.life) continue;
       auto& list = touching[view.life.get()];
       if (list.empty() || list.back() != i) list.push_back(i);
+      if (view.count == 0) continue;
       if (!low || view.low < low) low = view.low;
       high = std::max(high, view.high);
     }

@@ -123,7 +123,8 @@ class Call {
 
   bool is_overlapped(const TensorObject& input) const {
     const TensorObject& out = *tensors_[0];
-    if (input.storage != out.storage && !input.storage->is_shared) return false;  // two pieces of memory
+    // Two pieces of memory, unless one of them was given as an address.
+    if (input.storage != out.storage && !input.storage->is_shared && !out.storage->is_shared) return false;
     const bool same = row_.shape_rule != ShapeRule::Product && input.data == out.data && input.dtype == out.dtype &&
                       input.ob_size == out.ob_size && std::equal(input.sizes, input.sizes + input.ob_size, out.sizes);
     return !same && extents_meet(input, out);

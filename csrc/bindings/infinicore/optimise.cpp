@@ -25,7 +25,10 @@ bool can_be_forwarded(const std::vector<Step>& steps, const Liveness& live, size
     if (steps[reader].launch.row->written >= 0) return false;  // an input has the output's address
     for (size_t t = 1; t < steps[reader].views.size(); ++t) {
       const View& view = steps[reader].views[t];
-      if (view.meets(to) && (view.low < to.low || view.high > to.high)) return false;
+      if (!view.meets(to) || view.is(to)) continue;
+      // Between the elements of a copy that is not dense lies what is not in its source.
+      const bool is_dense = static_cast<size_t>(to.high - to.low) == to.count * to.dtype->size;
+      if (!is_dense || view.low < to.low || view.high > to.high) return false;
     }
   }
   const size_t last = live.last_use(copy);
@@ -84,10 +87,10 @@ void remove_unused(Recorded* recorded) {
   Liveness live(steps);
   for (size_t i = 0; i < steps.size(); ++i) {
     if (!is_copy(steps[i]) || !can_be_forwarded(steps, live, i)) continue;
-    forward(steps, live, i);
+    forward(steps, live, i);  // changes nobody's readers but those of its source, which were written before
     reason[i] = "what it copies is read in its place";
-    live = Liveness(steps);
   }
+  live = Liveness(steps);
   for (size_t i = steps.size(); i-- > 0;) {
     if (reason[i] || steps[i].views.empty() || live.is_visible(i)) continue;
     bool is_read = false;

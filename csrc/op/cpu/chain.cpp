@@ -240,10 +240,12 @@ void assign_registers(const ChainPlan& plan, ChainWork* work) {
     for (int i = 0; i < 3; ++i) {
       target.inputs[i] = static_cast<int8_t>(i < step.info->inputs ? of[step.inputs[i]] : -1);
     }
-    // Copies share their source's memory, so neither may be given away.
-    const bool shares = step.info->kind == OperatorKind::Copy;
+    // Copies share their source's memory, so neither may be given away; constants are there before the first tile.
+    const OperatorKind kind = step.info->kind;
+    const bool shares = kind == OperatorKind::Copy;
+    const bool is_constant = kind == OperatorKind::Constant || kind == OperatorKind::Fill;
     int found = -1;
-    for (int r = operands; r < used && found < 0 && !shares; ++r) {
+    for (int r = operands; r < used && found < 0 && !shares && !is_constant; ++r) {
       if (is_free[r]) found = r;
     }
     if (found < 0) found = used++;

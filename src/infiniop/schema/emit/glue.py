@@ -19,7 +19,8 @@ def info(number: int, operator: Operator, called: str = "") -> str:
         f"OperatorKind::{KINDS[operator.kind]}, DtypeRule::{operator.dtype_rule.capitalize()}, "
         f"{f'k{operator.name}Map' if operator.kind == 'map' else -1}, {len(operator.operands)}, {len(operator.ordered)}, "
         f"{{{names}}}, {dtypes}, {constant}, {'true' if operator.halves else 'false'}, "
-        f"{f'&k{without_last(operator).name}' if operator.scalar_expression else 'nullptr'}}};"
+        f"{f'&k{without_last(operator).name}' if operator.scalar_expression else 'nullptr'}, "
+        f"{str(any(not attribute.at_compute for attribute in operator.attributes)).lower()}}};"
     )
 
 
