@@ -74,12 +74,13 @@ in_parts() {
 export -f in_parts
 export PYTHON REPORT_DIR
 
-# An operator's test is mostly its kernel's compilation, so these run in many processes; the others may look at what the
-# whole GPU does, and run alone.
+# Tests of operators and of recorded graphs are mostly compilations of kernels, so these run in many processes; the others may look
+# at what the whole GPU does, and run alone.
 if wanted tests; then
-    part operators "${TEST_LIMIT:-420}" bash -c 'in_parts "$@"' - "$JOBS" -m "gpu and not soak" --require-gpu tests/ops "$@"
+    part operators "${TEST_LIMIT:-420}" bash -c 'in_parts "$@"' - "$JOBS" -m "gpu and not soak" --require-gpu tests/ops \
+        tests/infinicore "$@"
     part tests "${TEST_LIMIT:-420}" "$PYTHON" -m pytest -q -p no:cacheprovider -m "gpu and not soak" --require-gpu tests \
-        --ignore=tests/ops "$@"
+        --ignore=tests/ops --ignore=tests/infinicore "$@"
 fi
 if wanted suite; then
     part suite "${SUITE_LIMIT:-1800}" bash -c 'in_parts "$@"' - "$JOBS" -m "not gpu and not soak" tests "$@"
