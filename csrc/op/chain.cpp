@@ -26,11 +26,10 @@ bool is_element_wise(const OperatorInfo& info) {
   return !info.halves && info.kind != OperatorKind::Gemm && info.kind != OperatorKind::Scale;
 }
 
-bool is_computed_in(infiniDtype_t dtype) { return dtype > INFINI_DTYPE_INVALID && size_of(dtype) <= 8; }
-
-bool is_complex(infiniDtype_t dtype) {
-  return dtype == INFINI_DTYPE_C16 || dtype == INFINI_DTYPE_C32 || dtype == INFINI_DTYPE_C64 ||
-         dtype == INFINI_DTYPE_C128;
+// Complex numbers are only ever copied, and have more bytes than a chain has room for.
+bool is_computed_in(infiniDtype_t dtype) {
+  return dtype != INFINI_DTYPE_C16 && dtype != INFINI_DTYPE_C32 && dtype != INFINI_DTYPE_C64 &&
+         dtype != INFINI_DTYPE_C128;
 }
 
 // A chain's parts, while its descriptor is being made.
@@ -62,7 +61,7 @@ struct ChainRequest {
                     "operand %d: %p is not a tensor descriptor, or was destroyed", t, static_cast<void*>(operands[t]));
       }
       plan.dtype[t] = tensors[t]->dtype;
-      if (is_computed_in(plan.dtype[t]) && !is_complex(plan.dtype[t])) continue;
+      if (is_computed_in(plan.dtype[t])) continue;
       return fail(function, INFINI_STATUS_NOT_IMPLEMENTED, "operand %d has type %s, which chains do not take", t,
                   name_of(plan.dtype[t]));
     }
@@ -85,6 +84,11 @@ struct ChainRequest {
     step.info = known.info;
     step.out = known.dtype[0];
     step.in = known.info->inputs > 0 ? known.dtype[1] : step.out;
+    for (const infiniDtype_t dtype : {step.in, step.out}) {
+      if (is_computed_in(dtype)) continue;
+      return fail(function, INFINI_STATUS_NOT_IMPLEMENTED, "step %d: %s of type %s, which chains do not take", number,
+                  known.info->name, name_of(dtype));
+    }
     std::memcpy(step.attributes, known.info->early_attributes ? known.attributes : given.attributes,
                 sizeof step.attributes);
     std::memcpy(step.element, known.info->kind == OperatorKind::Constant ? known.element : given.element,

@@ -21,8 +21,8 @@ typedef struct infiniopXChainStep {
   int inputs[3];
   /* The operand that the result is written to; -1: it is not written. */
   int output;
-  double attributes
-      [2];      /* as of a call of the operator; those that its descriptor was made with count, where it has such */
+  /* As of a call of the operator. Where its descriptor was made with attributes, those count. */
+  double attributes[2];
   unsigned char element[16]; /* of Fill */
 } infiniopXChainStep;
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import infinirt
 
 from . import _core
-from .graph_pictures import numbered
+from .graph_pictures import fused_calls, numbered
 
 if TYPE_CHECKING:
     from .runtime import Runtime
@@ -121,7 +121,7 @@ class Graph:
     @property
     def fused_count(self) -> int:
         """How many of the calls are part of a kernel that does several."""
-        return sum(len(parts) for _, _, parts in self._open().steps)
+        return fused_calls(self._open())
 
     @property
     def removed_count(self) -> int:

@@ -14,13 +14,19 @@ def numbered(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
+def fused_calls(recorded: Recorded) -> int:
+    """Of the calls. A number can be part of several kernels; it is one call."""
+    steps = recorded.steps
+    alone = sum(not parts for _, _, parts in steps)
+    return recorded.calls - len(recorded.removed) - alone if any(parts for _, _, parts in steps) else 0
+
+
 def _headline(recorded: Recorded, device: object) -> str:
     steps = recorded.steps
     kernels = sum(bool(parts) for _, _, parts in steps)
     done = []
     if kernels:
-        fused = sum(len(parts) for _, _, parts in steps)
-        done.append(f"{fused} fused into {numbered(kernels, 'kernel')}")
+        done.append(f"{fused_calls(recorded)} fused into {numbered(kernels, 'kernel')}")
     if recorded.removed:
         done.append(f"{len(recorded.removed)} left out")
     return (

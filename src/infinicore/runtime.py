@@ -342,6 +342,7 @@ class Runtime:
             self._recording.operators.append(op)
             return
         before = self._place.recorded_steps
+        self._place.expect_others()
         try:
             with self._as_current():
                 captured = capture_of(op, self._stream)

@@ -292,6 +292,60 @@ def test_captured_work_sees_what_was_computed(device: str) -> None:
     assert target.tolist() == [6.0] * 8
 
 
+def test_captured_work_may_let_go_of_what_it_reads(device: str) -> None:
+    x, target = infinicore.ones([8]), infinicore.zeros([8])
+    runtime = infinicore.get_runtime(device)
+    runtime.start_graph_recording()
+    made = [x + 7]
+
+    def copy() -> None:
+        source = made.pop()
+        buffer = infinirt.Buffer.from_handle(
+            source.data_ptr(), 32, owner=source, device=runtime.stream.device
+        )
+        buffer.copy_to(target._owner[:32], stream=runtime.stream)
+
+    runtime.add_graph_operator(copy)
+    graph = runtime.stop_graph_recording()
+    graph.run()
+    assert target.tolist() == [8.0] * 8
+
+
+def test_a_product_that_is_added_reads_what_is_there() -> None:
+    x = there([4, 4])
+    gemm = infinicore._core.building_blocks["gemm"]
+
+    def program(t: infinicore.Tensor) -> infinicore.Tensor:
+        total = t + 1
+        gemm(t, t, 1.0, 1.0, out=total)
+        return total
+
+    result, graph = recorded(program, x)
+    graph.run()
+    np.testing.assert_allclose(result.numpy(), x.numpy() @ x.numpy() + x.numpy() + 1, rtol=1e-4)
+
+
+def test_a_number_in_several_kernels_is_one_call() -> None:
+    def program(t: infinicore.Tensor) -> list[infinicore.Tensor]:
+        number = infinicore.full([], 3.0)
+        return [t + number, t[0] + number, t * number]
+
+    _, graph = recorded(program, there([4, 4]))
+    assert graph.fused_count == graph.operator_count == 4
+    assert "4 fused into 3 kernels" in graph.explain()
+
+
+def test_what_is_not_to_be_left_out_is_done(device: str) -> None:
+    def program(t: infinicore.Tensor) -> infinicore.Tensor:
+        functional.relu(t + 1)
+        return t * 2
+
+    _, graph = recorded(program, there([4]), remove_unused=False)
+    assert graph.removed_count == 0
+    assert "refused" not in graph.explain()
+    graph.run()
+
+
 def test_numbers_are_shown() -> None:
     x = infinicore.ones([2])
 

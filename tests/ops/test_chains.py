@@ -119,6 +119,10 @@ def test_bad_input_is_refused_with_reasons(bench: Bench) -> None:
         ([vector] * 3, [step(ctypes.c_void_p(64), [0, 1], 2)], ops.BAD_PARAM, "is not an operator descriptor"),
         ([vector, ctypes.c_void_p(64), vector], good, ops.BAD_PARAM, "operand 1: 0x40 is not a tensor descriptor"),
     ]  # fmt: skip
+    wide_copy = bench.operator("Rearrange", y=complex_, x=complex_)
+    cases.append(
+        ([vector] * 3, [step(wide_copy, [0]), *good], ops.NOT_IMPLEMENTED, "step 0: .*Rearrange of type C64")
+    )
     for operands, steps, expected, words in cases:
         status, _ = bench.create(operands, steps)
         assert status == expected, (words, message())

@@ -159,7 +159,11 @@ class Fusion {
 
   void finish() {
     if (members_.empty()) return;
-    if (members_.size() == 1 && numbers_.empty()) {
+    bool is_seen = false;
+    for (size_t m = 0; m < members_.size(); ++m) is_seen = is_seen || is_stored(m);
+    if (!is_seen) {
+      leave_as_it_is();  // nobody reads it, but it was not to be left out
+    } else if (members_.size() == 1 && numbers_.empty()) {
       out_.push_back(std::move(steps_[members_[0]]));
     } else {
       std::string message;
@@ -244,11 +248,18 @@ class Fusion {
     descriptor->destroy = [](void* handle) {
       return frame.DestroyChainDescriptor(static_cast<infiniopXChainDescriptor_t>(handle));
     };
+    const PlaceObject* place = recorded_.place;
+    if (!place->handle_life) {
+      *message = "the runtime was closed";
+      return chain;
+    }
+    const std::shared_ptr<void> life = *place->handle_life;  // another thread may close the place meanwhile
+    const infiniopHandle_t handle = place->handle;
     infiniStatus_t status = INFINI_STATUS_SUCCESS;
     // A device type may have to compile it.
     const infinirtError_t error = without_lock(true, [&] {
-      return on_device(recorded_.place->stream, [&] {
-        status = create(all, steps, &descriptor->handle);
+      return on_device(place->stream, [&] {
+        status = create(handle, all, steps, &descriptor->handle);
         if (status) *message = infinirtXGetLastErrorMessage();
         return infinirtSuccess;
       });
@@ -272,8 +283,8 @@ class Fusion {
     return chain;
   }
 
-  infiniStatus_t create(const std::vector<View>& all, const std::vector<infiniopXChainStep>& steps,
-                        void** result) const {
+  static infiniStatus_t create(infiniopHandle_t handle, const std::vector<View>& all,
+                               const std::vector<infiniopXChainStep>& steps, void** result) {
     infiniopTensorDescriptor_t described[INFINIOPX_MAX_CHAIN_OPERANDS] = {};
     infiniStatus_t status = INFINI_STATUS_SUCCESS;
     for (size_t t = 0; t < all.size() && !status; ++t) {
@@ -282,9 +293,8 @@ class Fusion {
                                             sizes + all[t].ndim(), all[t].dtype->number);
     }
     if (!status) {
-      status =
-          frame.CreateChainDescriptor(recorded_.place->handle, reinterpret_cast<infiniopXChainDescriptor_t*>(result),
-                                      described, all.size(), steps.data(), steps.size());
+      status = frame.CreateChainDescriptor(handle, reinterpret_cast<infiniopXChainDescriptor_t*>(result), described,
+                                           all.size(), steps.data(), steps.size());
     }
     for (auto* tensor : described) {
       if (tensor) frame.DestroyTensorDescriptor(tensor);

@@ -85,12 +85,15 @@ Captured capture(const std::vector<Step>& steps, size_t first, size_t last, infi
   return result;
 }
 
+constexpr int kTries = 20;  // of one segment's capture
+
 // Cuts the steps into segments. False with an exception.
 bool build(Graph* graph, PyObject* stream_object) {
   auto& steps = graph->recorded.steps;
   PlaceObject* place = graph->recorded.place;
   infinirtStream_t stream = nullptr;
   if (!objects->stream_handle(stream_object, &stream)) return false;
+  int tries = 0;
   for (size_t first = 0; first < steps.size();) {
     if (!steps[first].can_be_captured) {
       infinirtGraphExec_t alone = nullptr;  // what cannot be part of another graph is one
@@ -112,6 +115,11 @@ bool build(Graph* graph, PyObject* stream_object) {
       });
     });
     if (error != infinirtSuccess) return objects->raise_error(error) != nullptr;
+    // What other threads do, waiting for the whole device say, can end a capture that has nothing wrong.
+    if (captured.error == infinirtErrorStreamCaptureInvalidated && ++tries <= kTries) {
+      runtime.GetLastError();
+      continue;
+    }
     if (captured.error != infinirtSuccess) {
       if (!means_not_capturable(captured.error)) {
         if (captured.failed == last) return objects->raise_error(captured.error) != nullptr;
@@ -128,6 +136,7 @@ bool build(Graph* graph, PyObject* stream_object) {
       graph->segments.push_back({first, last, captured.exec});
     }
     first = last;
+    tries = 0;
   }
   return true;
 }

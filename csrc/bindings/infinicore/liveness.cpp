@@ -8,7 +8,10 @@ namespace {
 
 // Memory of the recording's own has one storage at a time: what another one's tensor reads there was written after.
 bool reads(const Step& step, const View& written) {
-  for (size_t t = 1; t < step.views.size(); ++t) {
+  // A product is added to what is there.
+  const bool adds =
+      step.launch.row && step.launch.row->shape_rule == ShapeRule::Product && step.launch.attributes[1] != 0;
+  for (size_t t = adds ? 0 : 1; t < step.views.size(); ++t) {
     const View& view = step.views[t];
     if (view.meets(written) && (!view.life || view.life == written.life)) return true;
   }

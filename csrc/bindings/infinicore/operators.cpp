@@ -411,8 +411,11 @@ class Call {
   }
 
   std::shared_ptr<Descriptor> create_descriptor() const try {
+    if (!check_open(place_)) return nullptr;
     auto made = std::make_shared<Descriptor>();
     made->destroy = row_.destroy;
+    const std::shared_ptr<void> life = *place_->handle_life;  // another thread may close the place meanwhile
+    const infiniopHandle_t handle = place_->handle;
     infiniStatus_t status = INFINI_STATUS_SUCCESS;
     // A device type may have to compile the operator.
     const infinirtError_t error = without_lock(true, [&] {
@@ -425,7 +428,7 @@ class Call {
                                                 reinterpret_cast<const size_t*>(tensor->shape()), tensor->strides(),
                                                 tensor->dtype->number);
         }
-        if (!status) status = row_.create(place_->handle, &made->handle, described, attributes_);
+        if (!status) status = row_.create(handle, &made->handle, described, attributes_);
         if (!status) status = row_.workspace_size(made->handle, &made->workspace_size);
         for (auto* tensor : described) {
           if (tensor) frame.DestroyTensorDescriptor(tensor);

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include <structmember.h>
 
@@ -72,6 +73,15 @@ bool create_handle(PlaceObject* place) {
   });
   if (error != infinirtSuccess) return objects->raise_error(error) != nullptr;
   if (status != INFINI_STATUS_SUCCESS) return raise_status(status) != nullptr;
+  try {
+    std::shared_ptr<void> life(place->handle, [](void* handle) {
+      if (frame.DestroyHandle(static_cast<infiniopHandle_t>(handle)) != INFINI_STATUS_SUCCESS) runtime.GetLastError();
+    });
+    place->handle_life = new std::shared_ptr<void>(std::move(life));
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+    return false;
+  }
   return true;
 }
 
@@ -105,9 +115,8 @@ PyObject* place_new(PyTypeObject* type, PyObject* args, PyObject* names) {
 void release_parts(PlaceObject* place) {
   place->closed.store(true);
   if (place->descriptors) place->descriptors->clear();
-  const infiniopHandle_t handle = place->handle;
   place->handle = nullptr;
-  if (handle && frame.DestroyHandle(handle) != INFINI_STATUS_SUCCESS) runtime.GetLastError();
+  delete std::exchange(place->handle_life, nullptr);
 }
 
 int place_traverse(PyObject* self, visitproc visit, void* arg) {
@@ -192,6 +201,7 @@ PyObject* place_drop_steps(PyObject* self, PyObject* number) {
 }
 
 PyObject* place_record_graph(PyObject* self, PyObject* args) { return record_graph(as_place(self), args); }
+PyObject* place_expect_others(PyObject* self, PyObject*) { return expect_others(as_place(self)); }
 PyObject* place_record_call(PyObject* self, PyObject* function) { return record_call(as_place(self), function); }
 
 PyObject* place_repr(PyObject* self) {
@@ -216,6 +226,8 @@ PyMethodDef methods[] = {
      "drop_steps($self, count, /)\n--\n\nForgets what this thread has recorded here after the first `count` calls."},
     {"record_graph", place_record_graph, METH_VARARGS,
      "record_graph($self, graph, text, /)\n--\n\nRecords work that was captured on a stream of the place's device."},
+    {"expect_others", place_expect_others, METH_NOARGS,
+     "expect_others($self, /)\n--\n\nWhat is recorded next may read whatever the program has now, and let go of it."},
     {"record_call", place_record_call, METH_O,
      "record_call($self, function, /)\n--\n\nRecords a Python function, which is called with the place's stream "
      "between the device graphs before and\nafter it."},

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <unordered_set>
 
 #include "bindings/infinicore/library.h"
@@ -22,6 +23,7 @@ struct PlaceObject {
       needs_device;  // current on the thread for calls on the stream: it is a predefined one, or there are several devices
   bool is_host;  // "cpu": memory of NumPy and others is its own
   infiniopHandle_t handle;
+  std::shared_ptr<void>* handle_life;  // whoever uses the handle without the interpreter's lock holds it; null: closed
   DescriptorCache* descriptors;
   std::unordered_set<infinirtXCacheReserve_t>*
       shared_reserves;  // of recordings, with memory that others use in place; or null

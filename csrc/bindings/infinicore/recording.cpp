@@ -184,6 +184,7 @@ bool Recording::add(PyObject* function) try {
   Ref name(PyObject_GetAttrString(function, "__name__"));
   if (!name) PyErr_Clear();
   const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
+  if (!text) PyErr_Clear();
   step.text = std::string(text ? text : Py_TYPE(function)->tp_name) + "(stream)";
   step.can_be_captured = false;
   recorded_.steps.push_back(std::move(step));
@@ -210,7 +211,7 @@ bool Recording::add(PyObject* captured, infinirtGraph_t graph, const char* text)
 void Recording::let_escape() {
   for (; seen_ < recorded_.steps.size(); ++seen_) {
     Step& step = recorded_.steps[seen_];
-    step.escapes = !step.views.empty() && step.views[0].life && *step.views[0].life;
+    step.escapes = step.escapes || (!step.views.empty() && step.views[0].life && *step.views[0].life);
   }
 }
 
@@ -283,6 +284,13 @@ PyObject* record_call(PlaceObject* place, PyObject* function) {
     return PyErr_Format(PyExc_TypeError, "a function of one argument, the stream, was expected, not %R", function);
   }
   if (!recording->add(function)) return nullptr;
+  Py_RETURN_NONE;
+}
+
+PyObject* expect_others(PlaceObject* place) {
+  Recording* recording = recording_of(place);
+  if (recording == nullptr) return no_recording();
+  recording->let_escape();
   Py_RETURN_NONE;
 }
 

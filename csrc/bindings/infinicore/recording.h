@@ -98,6 +98,9 @@ class Recording {
   bool add(PyObject* captured, infinirtGraph_t graph, const char* text);
   PyObject* allocate(size_t size);
 
+  /// From here on work that is not ours may read what the program has now.
+  void let_escape();
+
   /// How many steps there are; and back to that many. What the others used stays kept.
   size_t size() const { return recorded_.steps.size(); }
   void shrink(size_t size) {
@@ -109,9 +112,6 @@ class Recording {
 
  private:
   friend Recording* recording_of(const PlaceObject* place);
-
-  /// From here on work that is not ours may read what the program has now.
-  void let_escape();
 
   PlaceObject* place_;
   unsigned long thread_;
@@ -136,6 +136,8 @@ PyObject* start_recording(PlaceObject* place, Optimisations wanted);
 PyObject* stop_recording(PlaceObject* place);
 PyObject* cancel_recording(PlaceObject* place);
 PyObject* record_call(PlaceObject* place, PyObject* function);
+/// What the program has now may be read by work that is recorded next, and let go of by it.
+PyObject* expect_others(PlaceObject* place);
 /// (infinirt.Graph, text)
 PyObject* record_graph(PlaceObject* place, PyObject* args);
 
