@@ -36,7 +36,7 @@ struct Step {
   Launch launch = {};
   std::shared_ptr<Descriptor> descriptor;
   std::vector<View> views;  // of the output, then of the inputs
-  /// What work that is not ours may read the output: it was there when that was recorded.
+  /// Work that is not ours may read the output: a tensor had it when that work was recorded.
   bool escapes = false;
   bool is_chain = false;  // `descriptor` is one of infiniopXChain, with these
   void* addresses[INFINIOPX_MAX_CHAIN_OPERANDS] = {};
