@@ -26,6 +26,9 @@ enum class OperatorKind : uint8_t {
   Scale,     // a part of Gemm, in no schema: the input times attribute 0, or 0 where that is 0
 };
 
+// The same element everywhere, from no input.
+constexpr bool is_constant(OperatorKind kind) { return kind == OperatorKind::Constant || kind == OperatorKind::Fill; }
+
 enum class DtypeRule : uint8_t { Same, Truth, Cast };
 
 // One entry of the schema; generated. Tensors come in the order output, inputs, unused ones.

@@ -62,7 +62,7 @@ class ChainWorker {
       if (work_.is_read[t] && scalar_[t]) fetch(t, Position(nest_, begin), begin, most);
     }
     for (int s = 0; s < work_.steps; ++s) {
-      if (is_constant(work_.step[s])) repeat(work_.step[s]);
+      if (is_constant(work_.step[s].kind)) repeat(work_.step[s]);
     }
     while (begin < end) {
       const int64_t count = std::min<int64_t>(kChainTile, end - begin);
@@ -72,16 +72,10 @@ class ChainWorker {
   }
 
  private:
-  static bool is_constant(const StepWork& step) {
-    return step.kind == OperatorKind::Constant || step.kind == OperatorKind::Fill;
-  }
-
   // Where `count` elements lie side by side, or null.
   char* in_place(int operand, const Position& position, int64_t begin, int64_t count) const {
-    const int size = work_.type[operand].size;
-    if (linear_[operand]) return memory_[operand] + begin * size;
-    if (nest_.stride[operand][0] != size || position.at[0] + count > nest_.size[0]) return nullptr;
-    return memory_[operand] + position.offset(nest_, nest_.stride[operand]);
+    return side_by_side(nest_, nest_.stride[operand], work_.type[operand].size, linear_[operand], position, begin,
+                        count, memory_[operand]);
   }
 
   void fetch(int operand, const Position& position, int64_t begin, int64_t count) {
@@ -113,7 +107,7 @@ class ChainWorker {
     const auto n = static_cast<size_t>(count);
     for (int s = 0; s < work_.steps; ++s) {
       const StepWork& step = work_.step[s];
-      if (is_constant(step)) continue;
+      if (is_constant(step.kind)) continue;
       if (step.kind == OperatorKind::Copy) {
         copy(step, n);
         continue;
@@ -229,8 +223,7 @@ void assign_registers(const ChainPlan& plan, ChainWork* work) {
   const auto stays = [&](int value) {  // beyond its last use
     if (value < operands) return true;  // repeated operands are brought once
     const ChainStep& step = plan.step[value - operands];
-    const OperatorKind kind = step.info->kind;
-    return step.output >= 0 || kind == OperatorKind::Constant || kind == OperatorKind::Fill;
+    return step.output >= 0 || is_constant(step.info->kind);
   };
   int used = operands;
   for (int v = 0; v < operands; ++v) of[v] = v;
@@ -241,11 +234,10 @@ void assign_registers(const ChainPlan& plan, ChainWork* work) {
       target.inputs[i] = static_cast<int8_t>(i < step.info->inputs ? of[step.inputs[i]] : -1);
     }
     // Copies share their source's memory, so neither may be given away; constants are there before the first tile.
-    const OperatorKind kind = step.info->kind;
-    const bool shares = kind == OperatorKind::Copy;
-    const bool is_constant = kind == OperatorKind::Constant || kind == OperatorKind::Fill;
+    const bool shares = step.info->kind == OperatorKind::Copy;
+    const bool takes_new = shares || is_constant(step.info->kind);
     int found = -1;
-    for (int r = operands; r < used && found < 0 && !shares && !is_constant; ++r) {
+    for (int r = operands; r < used && found < 0 && !takes_new; ++r) {
       if (is_free[r]) found = r;
     }
     if (found < 0) found = used++;

@@ -27,7 +27,7 @@ class Worker {
     for (int t = 1; t < nest_.operands; ++t) {
       if (scalar_[t]) fetch(t, Position(nest_, begin), begin, std::min<int64_t>(kTile, end - begin));
     }
-    if (work_.kind == OperatorKind::Constant || work_.kind == OperatorKind::Fill) repeat_element();
+    if (is_constant(work_.kind)) repeat_element();
     while (begin < end) {
       const Position position(nest_, begin);
       int64_t count = std::min<int64_t>(kTile, end - begin);
@@ -40,10 +40,8 @@ class Worker {
  private:
   // Where `count` elements lie side by side, or null.
   char* in_place(int operand, const Position& position, int64_t begin, int64_t count) const {
-    const int size = work_.route[operand].element_size;
-    if (linear_[operand]) return memory_[operand] + begin * size;
-    if (nest_.stride[operand][0] != size || position.at[0] + count > nest_.size[0]) return nullptr;
-    return memory_[operand] + position.offset(nest_, nest_.stride[operand]);
+    return side_by_side(nest_, nest_.stride[operand], work_.route[operand].element_size, linear_[operand], position,
+                        begin, count, memory_[operand]);
   }
 
   // The input's elements side by side in the type that is computed in.

@@ -8,10 +8,6 @@ namespace infiniop::nvidia {
 
 namespace {
 
-bool is_constant(const ChainStep& step) {
-  return step.info->kind == OperatorKind::Constant || step.info->kind == OperatorKind::Fill;
-}
-
 std::string number(int value) { return std::to_string(value); }
 
 // "in.v2[i]" for an operand, "r5" for a step's result.
@@ -61,7 +57,7 @@ std::string steps_text(const ChainPlan& plan) {
   for (int s = 0; s < plan.steps; ++s) {
     const ChainStep& step = plan.step[s];
     const std::string n = number(s), type = element_type(step.out);
-    if (is_constant(step)) {
+    if (is_constant(step.info->kind)) {
       body += "    const auto r" + n + " = widen(*reinterpret_cast<const " + type + "*>(args.element[" + n + "]));\n";
     } else {
       parts +=
