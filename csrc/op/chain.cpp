@@ -23,7 +23,7 @@ struct Chain final : Object {
 };
 
 bool is_element_wise(const OperatorInfo& info) {
-  return !info.halves && info.kind != OperatorKind::Gemm && info.kind != OperatorKind::Scale;
+  return !info.halves && !info.rows && info.kind != OperatorKind::Gemm && info.kind != OperatorKind::Scale;
 }
 
 bool is_computed_in(infiniDtype_t dtype) { return dtype > INFINI_DTYPE_INVALID && size_of(dtype) <= 8; }

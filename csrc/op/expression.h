@@ -31,6 +31,7 @@ INFINIOP_LIBRARY_FUNCTION(exp2)
 INFINIOP_LIBRARY_FUNCTION(log)
 INFINIOP_LIBRARY_FUNCTION(log10)
 INFINIOP_LIBRARY_FUNCTION(log1p)
+INFINIOP_LIBRARY_FUNCTION(sqrt)
 
 #ifdef __CUDACC__
 // A GPU has instructions for the first steps of these.
@@ -120,6 +121,11 @@ inline float erf(float x) {
 }
 #endif
 #undef INFINIOP_LIBRARY_FUNCTION
+
+template <class T>
+inline T rsqrt(T x) {
+  return T(1) / sqrt(x);
+}
 
 template <class T>
 inline T sigmoid(T x) {

@@ -18,6 +18,11 @@ class NvidiaDevice final : public Device {
   infiniDevice_t number() const override { return INFINI_DEVICE_NVIDIA; }
 
   std::unique_ptr<Prepared> prepare(const Plan& plan, infinirtError_t* error) const override {
+    if (plan.info->kind == OperatorKind::Rows) {
+      *error = infinirtErrorNotSupported;
+      infinirtXSetLastError(*error, "operators on rows are computed on the CPU device only so far");
+      return nullptr;
+    }
     return plan.info->kind == OperatorKind::Gemm ? prepare_gemm(plan, error) : prepare_element_wise(plan, error);
   }
 
