@@ -8,7 +8,7 @@ namespace {
 
 // Memory of the recording's own has one storage at a time: what another one's tensor reads there was written after.
 bool reads(const Step& step, const View& written) {
-  for (size_t t = 1; t < step.views.size(); ++t) {
+  for (size_t t = step.outputs; t < step.views.size(); ++t) {
     const View& view = step.views[t];
     if (view.meets(written) && (!view.life || view.life == written.life)) return true;
   }
@@ -32,7 +32,7 @@ Liveness::Liveness(const std::vector<Step>& steps) : visible_(steps.size()), rea
   // Tensors that were made from the address alone: they may see any of that memory.
   std::vector<size_t> strangers;
   for (size_t i = 0; i < steps.size(); ++i) {
-    for (size_t t = 1; t < steps[i].views.size(); ++t) {
+    for (size_t t = steps[i].outputs; t < steps[i].views.size(); ++t) {
       const View& view = steps[i].views[t];
       if (view.life || view.low >= high || view.high <= low) continue;
       strangers.push_back(i);
@@ -41,7 +41,8 @@ Liveness::Liveness(const std::vector<Step>& steps) : visible_(steps.size()), rea
   }
   std::vector<size_t> candidates;
   for (size_t i = 0; i < steps.size(); ++i) {
-    if (steps[i].views.empty() || !steps[i].views[0].life || steps[i].escapes) {
+    // Steps with several results are always made: only the first one is followed.
+    if (steps[i].views.empty() || !steps[i].views[0].life || steps[i].escapes || steps[i].outputs > 1) {
       visible_[i] = true;
       if (steps[i].views.empty() || !steps[i].views[0].life) continue;
     }

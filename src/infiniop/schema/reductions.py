@@ -121,7 +121,7 @@ OPERATORS: tuple[Operator, ...] = (
         "The variance of a row, and its mean.",
         (
             Tensor("var_output", "out", place="row"),
-            Tensor("mean_output", "out", place="row"),
+            Tensor("mean_output", "out", place="row", python="mean"),
             Tensor("input"),
         ),
         ROW_FLOATS,
