@@ -174,7 +174,7 @@ def cuda_text(operator: Operator) -> str:
         "struct Steps {",
         f"  static constexpr int kReductions = {len(reductions)}, kEach = {len(each)};",
         f"  T {', '.join(f'{name}{{}}' for name in names)};",
-        f"  Steps(const double* attributes, double count) : {', '.join([*given, 'n(static_cast<T>(count))'])} {{}}",
+        f"  Steps(const double* attributes, double count) : {', '.join([*given, 'n(number_as<T>(count))'])} {{}}",
     ]
     number = 0
     # A value per element is computed in the pass of the first reduction behind it.
