@@ -13,6 +13,9 @@ namespace infiniop::cpu {
 namespace {
 
 constexpr int64_t kWidest = 8;  // bytes of an element, in memory or computed in
+// While a row is computed with, its outputs and the next row's inputs are asked for, so that memory and arithmetic go on at once: so many
+// elements at a time, which is as many lines as are under way together; and only of rows of which both stay in the second-level cache.
+constexpr int64_t kAhead = 256, kLongestAhead = 128 * 1024;
 
 class RowWorker {
  public:
@@ -46,6 +49,7 @@ class RowWorker {
     Position position(outer, begin);
     for (int t = 0; t < info_.tensors; ++t) row_[t] = memory_[t] + position.offset(outer, outer.stride[t]);
     for (int64_t row = begin; row < end; ++row) {
+      has_next_ = row + 1 < end && position.at[0] + 1 < outer.size[0];
       compute(row);
       // To the next row.
       for (int level = 0; level < outer.levels; ++level) {
@@ -101,8 +105,10 @@ class RowWorker {
     kept_ = columns_kept_;
     int reduction = rows_.attributes + 1;
     for (int step = 0; step < rows_.steps; ++step) {
+      looks_ahead_ = step + 1 == rows_.steps && length_ * size_ <= kLongestAhead;
       if (rows_.step[step].kind != RowStepKind::Each) scalars_[reduction++] = reduce(rows_.step[step]);
     }
+    looks_ahead_ = false;
     write_elements();
     for (int t = 0; t < info_.outputs; ++t) {
       if (work_.rows.is_given[t] && rows_.place[t] == RowPlace::Row) write_row_result(t);
@@ -159,7 +165,29 @@ class RowWorker {
     for (int v = 0; v < values_; ++v) {
       if (reads >> v & 1) in[v] = value(v, begin, count);
     }
-    loops_.row[loop][work_.computed](static_cast<size_t>(count), out, in, scalars_);
+    const MapTile compute_loop = loops_.row[loop][work_.computed];
+    if (!looks_ahead_) return compute_loop(static_cast<size_t>(count), out, in, scalars_);
+    for (int64_t done = 0; done < count; done += kAhead) {
+      const int64_t now = std::min(kAhead, count - done);
+      look_ahead(begin + done, now);
+      const void* at[kMaxRowValues];
+      for (int v = 0; v < values_; ++v) at[v] = static_cast<const char*>(in[v]) + done * size_;
+      compute_loop(static_cast<size_t>(now), static_cast<char*>(out) + done * size_, at, scalars_);
+    }
+  }
+
+  // Always inline: gcc takes a function that only asks for memory for one without effect, and drops the call.
+  [[gnu::always_inline]] void look_ahead(int64_t begin, int64_t count) const {
+    for (int t = 0; t < info_.tensors; ++t) {
+      if (!side_by_side_[t] || rows_.place[t] != RowPlace::Element || !work_.rows.is_given[t]) continue;
+      const int64_t size = work_.route[t].element_size, first = begin * size, last = (begin + count) * size;
+      if (t < info_.outputs) {
+        for (int64_t at = first; at < last; at += 64) __builtin_prefetch(row_[t] + at, 1, 2);
+      } else if (has_next_) {
+        const char* next = row_[t] + work_.rows.rows.stride[t][0];
+        for (int64_t at = first; at < last; at += 64) __builtin_prefetch(next + at, 0, 2);
+      }
+    }
   }
 
   // Elements of the row side by side in the type that is computed in.
@@ -250,13 +278,14 @@ class RowWorker {
   const int64_t size_;  // of an element that is computed with
   const int64_t length_;  // of a row
   const bool is_kept_;
+  bool has_next_ = false, looks_ahead_ = false;
   int values_ = rows_.inputs;
   int step_of_value_[kMaxRowValues] = {};
   int element_results_ = 0;
   bool side_by_side_[kMaxTensors];
   char* memory_[kMaxTensors];
   char* row_[kMaxTensors];  // where the row begins
-  int64_t reach_ = 0;       // how many of its elements take part
+  int64_t reach_ = 0;  // how many of its elements take part
   // Values, as bits: in their buffers for all of this row, or for all rows; brought there in this pass; the same everywhere.
   uint32_t kept_ = 0, columns_kept_ = 0, touched_ = 0, filled_ = 0;
   double scalars_[kMaxRowScalars] = {};

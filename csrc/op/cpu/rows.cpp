@@ -25,9 +25,10 @@ class PreparedRows final : public Prepared {
       work_.route[t] = {static_cast<int32_t>(size_of(dtype)), computed_size(dtype),
                         t < info.outputs ? to_memory(dtype) : from_memory(dtype)};
     }
-    // As many elements as blocks of element-wise operators have, but whole rows; more only where a grid could not have as many blocks.
+    // Twice as many elements as blocks of element-wise operators have, but whole rows, since the first of them waits for memory; more
+    // only where a grid could not have as many blocks.
     const int64_t rows = plan.rows.rows.total, length = std::max<int64_t>(1, plan.rows.length());
-    work_.block_rows = std::max({int64_t{1}, 16 * kTile / length, rows / kMostBlocks + 1});
+    work_.block_rows = std::max({int64_t{1}, 32 * kTile / length, rows / kMostBlocks + 1});
   }
 
   infinirtError_t launch(const Plan& plan, void* const* operands, const Workspace&,
