@@ -154,6 +154,8 @@ def layouts(operator: Operator, dtype: str) -> Iterator[Case]:
         return [a if place == "column" else view(a) for a, place in zip(arrays, places, strict=True)]
 
     yield Case("transposed", views(make(5, 9), lambda a: ordinary(operator, dtype, (9, 5), 3).T))
+    # Enough neighbours to be brought into the cache together.
+    yield Case("transposed, many", views(make(45, 33), lambda a: ordinary(operator, dtype, (33, 45), 3).T))
     yield Case("rows backwards", views(make(6, 40), lambda a: np.concatenate([a, a])[::-2]))
     yield Case("columns backwards", views(make(6, 40), lambda a: a[:, ::-1]))
     yield Case("every other", views(make(6, 40), lambda a: np.repeat(a, 2, axis=1)[:, ::2]))
@@ -167,6 +169,7 @@ def layouts(operator: Operator, dtype: str) -> Iterator[Case]:
     if along(operator) != "last":
         yield Case("the first dimension", make(40, 6), (0,))
         yield Case("the middle one", make(4, 30, 7), (1,), True)
+        yield Case("the middle one, many", make(3, 30, 40), (1,))
         yield Case("counted from the end", make(4, 30, 7), (-2,))
     if along(operator) == "dims":
         yield Case("two dimensions", make(4, 30, 7), (0, 2))

@@ -104,7 +104,7 @@ def test_outputs_of_every_layout(operator: Operator) -> None:
         for array, gap in zip(wide, gaps, strict=True):
             array[gap] = 0
             assert not array.any(), "written beside the output"
-        turned = Case("outputs transposed", inputs_of(operator, dtype, (6, 21)))
+        turned = Case("outputs transposed", inputs_of(operator, dtype, (45, 21)))
         turned.outputs = [np.zeros(np.shape(e)[::-1], kind).T for e in expected_of(operator, turned)]
         apply(operator, dtype, turned)
 

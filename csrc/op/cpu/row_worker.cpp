@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "op/cpu/buffer.h"
@@ -30,10 +31,16 @@ class RowWorker {
         is_kept_(length_ <= kLongestKeptRow) {
     for (int t = 0; t < info_.tensors; ++t) memory_[t] = *static_cast<char**>(tensors[t]);
     for (int t = 0; t < info_.tensors; ++t) {
-      side_by_side_[t] = columns_.levels == 1 && columns_.stride[t][0] == work.route[t].element_size;
+      side_by_side_[t] = is_staged(t) || (columns_.levels == 1 && columns_.stride[t][0] == work.route[t].element_size);
     }
     for (int step = 0; step < rows_.steps; ++step) {
-      if (rows_.step[step].kind == RowStepKind::Each) step_of_value_[values_++] = step;
+      const RowStepKind kind = rows_.step[step].kind;
+      if (kind == RowStepKind::Each) {
+        step_of_value_[values_++] = step;
+      } else {
+        reduce_[step] = loops_.reduce[static_cast<int>(kind) - static_cast<int>(RowStepKind::Sum)][work.computed];
+        of_nothing_[step] = reduce_[step](0, nullptr);
+      }
     }
     for (int t = 0; t < info_.outputs; ++t) {
       element_results_ += work.rows.is_given[t] && rows_.place[t] == RowPlace::Element;
@@ -47,30 +54,103 @@ class RowWorker {
     fill_what_is_missing();
     const RowNest& outer = work_.rows.rows;
     Position position(outer, begin);
-    for (int t = 0; t < info_.tensors; ++t) row_[t] = memory_[t] + position.offset(outer, outer.stride[t]);
-    for (int64_t row = begin; row < end; ++row) {
-      has_next_ = row + 1 < end && position.at[0] + 1 < outer.size[0];
-      compute(row);
-      // To the next row.
-      for (int level = 0; level < outer.levels; ++level) {
-        for (int t = 0; t < info_.tensors; ++t) row_[t] += outer.stride[t][level];
-        if (++position.at[level] < outer.size[level]) break;
-        for (int t = 0; t < info_.tensors; ++t) row_[t] -= outer.size[level] * outer.stride[t][level];
+    for (int t = 0; t < info_.tensors; ++t) first_[t] = memory_[t] + position.offset(outer, outer.stride[t]);
+    while (begin < end) {
+      const int64_t side_by_side = std::min(end - begin, outer.size[0] - position.at[0]);
+      const int64_t count = work_.staged ? std::min(kStagedRows, side_by_side) : side_by_side;
+      run_some(begin, count);
+      begin += count;
+      // To the next one of them, and where there is none, along the outer levels.
+      for (int t = 0; t < info_.tensors; ++t) first_[t] += count * outer.stride[t][0];
+      position.at[0] += count;
+      for (int level = 0; position.at[level] == outer.size[level] && level + 1 < outer.levels; ++level) {
+        for (int t = 0; t < info_.tensors; ++t) {
+          first_[t] += outer.stride[t][level + 1] - outer.size[level] * outer.stride[t][level];
+        }
         position.at[level] = 0;
+        ++position.at[level + 1];
       }
     }
     return true;
   }
 
  private:
+  // Rows of the innermost level.
+  void run_some(int64_t begin, int64_t count) {
+    const RowNest& outer = work_.rows.rows;
+    for (int t = info_.outputs; t < info_.tensors; ++t) {
+      if (is_staged(t)) bring(t, count);
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      has_next_ = i + 1 < count && !work_.staged;
+      for (int t = 0; t < info_.tensors; ++t) {
+        row_[t] =
+            is_staged(t) ? stage_[t] + i * length_ * work_.route[t].element_size : first_[t] + i * outer.stride[t][0];
+      }
+      compute(begin + i);
+    }
+    for (int t = 0; t < info_.outputs; ++t) {
+      if (is_staged(t)) take_back(t, count);
+    }
+  }
+
+  bool is_staged(int tensor) const { return work_.staged >> tensor & 1; }
+
+  // Between rows across memory and rows in the stage, sixteen columns at a time: as many lines as stay in the first-level cache.
+  template <class Copy>
+  void for_each_staged(int tensor, int64_t count, Copy copy) {
+    const int64_t size = work_.route[tensor].element_size, step = columns_.stride[tensor][0];
+    for (int64_t begin = 0; begin < length_; begin += 16) {
+      const int64_t end = std::min(begin + 16, length_);
+      for (int64_t row = 0; row < count; ++row) {
+        char* staged = stage_[tensor] + row * length_ * size;
+        char* memory = first_[tensor] + row * size;
+        for (int64_t i = begin; i < end; ++i) copy(staged + i * size, memory + i * step);
+      }
+    }
+  }
+
+  template <class Copy>
+  static void sized(int64_t size, Copy copy) {
+    switch (size) {
+      case 1:
+        return copy(std::integral_constant<size_t, 1>());
+      case 2:
+        return copy(std::integral_constant<size_t, 2>());
+      case 4:
+        return copy(std::integral_constant<size_t, 4>());
+      default:
+        return copy(std::integral_constant<size_t, 8>());
+    }
+  }
+
+  void bring(int tensor, int64_t count) {
+    sized(work_.route[tensor].element_size, [&](auto size) {
+      for_each_staged(tensor, count,
+                      [](char* staged, const char* memory) { std::memcpy(staged, memory, decltype(size)::value); });
+    });
+  }
+
+  void take_back(int tensor, int64_t count) {
+    sized(work_.route[tensor].element_size, [&](auto size) {
+      for_each_staged(tensor, count,
+                      [](const char* staged, char* memory) { std::memcpy(memory, staged, decltype(size)::value); });
+    });
+  }
+
   static int64_t columns_total_size(const RowWork& work) { return work.route[work.info->outputs].computed_size; }
 
-  // Buffers: of each value a row or a tile, then tiles of results, a tile of a step, and elements as they are in memory.
+  // Buffers: rows of tensors that are staged, of each value a row or a tile, then tiles of results, a tile of a step, and elements as they are in memory.
   bool find_memory() {
     const int64_t tile = kTile * kWidest;
     const int64_t value = is_kept_ ? (std::max<int64_t>(length_, 1) * size_ + 63) / 64 * 64 : tile;
-    char* memory = worker_buffer(static_cast<size_t>(values_ * value + (kMaxRowOutputs + 2) * tile));
+    int64_t stage[kMaxTensors] = {}, stages = 0;
+    for (int t = 0; t < info_.tensors; ++t) {
+      if (is_staged(t)) stages += stage[t] = kStagedRows * ((length_ * work_.route[t].element_size + 63) / 64 * 64);
+    }
+    char* memory = worker_buffer(static_cast<size_t>(values_ * value + (kMaxRowOutputs + 2) * tile + stages));
     if (!memory) return false;
+    for (int t = 0; t < info_.tensors; ++t) stage_[t] = std::exchange(memory, memory + stage[t]);
     for (int v = 0; v < values_; ++v, memory += value) buffer_[v] = memory;
     for (char*& result : results_) result = std::exchange(memory, memory + tile);
     term_ = std::exchange(memory, memory + tile);
@@ -105,8 +185,9 @@ class RowWorker {
     kept_ = columns_kept_;
     int reduction = rows_.attributes + 1;
     for (int step = 0; step < rows_.steps; ++step) {
-      looks_ahead_ = step + 1 == rows_.steps && length_ * size_ <= kLongestAhead;
-      if (rows_.step[step].kind != RowStepKind::Each) scalars_[reduction++] = reduce(rows_.step[step]);
+      // Short rows the machine foresees itself.
+      looks_ahead_ = step + 1 == rows_.steps && length_ >= kAhead && length_ * size_ <= kLongestAhead;
+      if (rows_.step[step].kind != RowStepKind::Each) scalars_[reduction++] = reduce(step);
     }
     looks_ahead_ = false;
     write_elements();
@@ -130,10 +211,10 @@ class RowWorker {
     }
   }
 
-  double reduce(const RowStep& step) {
-    const auto which = static_cast<int>(step.kind) - static_cast<int>(RowStepKind::Sum);
-    const ReduceTile tile = loops_.reduce[which][work_.computed];
-    double all = tile(0, nullptr);
+  double reduce(int number) {
+    const RowStep& step = rows_.step[number];
+    const ReduceTile tile = reduce_[number];
+    double all = of_nothing_[number];
     for_each_tile([&](int64_t begin, int64_t count) {
       const void* terms = term_;
       if (step.loop < 0) {
@@ -171,7 +252,7 @@ class RowWorker {
       const int64_t now = std::min(kAhead, count - done);
       look_ahead(begin + done, now);
       const void* at[kMaxRowValues];
-      for (int v = 0; v < values_; ++v) at[v] = static_cast<const char*>(in[v]) + done * size_;
+      for (int v = 0; v < values_; ++v) at[v] = in[v] ? static_cast<const char*>(in[v]) + done * size_ : nullptr;
       compute_loop(static_cast<size_t>(now), static_cast<char*>(out) + done * size_, at, scalars_);
     }
   }
@@ -283,7 +364,11 @@ class RowWorker {
   int step_of_value_[kMaxRowValues] = {};
   int element_results_ = 0;
   bool side_by_side_[kMaxTensors];
+  ReduceTile reduce_[kMaxRowSteps] = {};
+  double of_nothing_[kMaxRowSteps] = {};
   char* memory_[kMaxTensors];
+  char* first_[kMaxTensors];  // where the next row begins
+  char* stage_[kMaxTensors];
   char* row_[kMaxTensors];  // where the row begins
   int64_t reach_ = 0;  // how many of its elements take part
   // Values, as bits: in their buffers for all of this row, or for all rows; brought there in this pass; the same everywhere.
@@ -295,6 +380,18 @@ class RowWorker {
 };
 
 }  // namespace
+
+uint32_t staged_tensors(const OperatorInfo& info, const RowsPlan& rows, const Route* routes) {
+  uint32_t staged = 0;
+  for (int t = 0; t < info.tensors; ++t) {
+    const int64_t size = routes[t].element_size;
+    if (info.rows->place[t] != RowPlace::Element || !rows.is_given[t]) continue;
+    if (rows.columns.levels != 1 || rows.columns.stride[t][0] == size || rows.rows.stride[t][0] != size) continue;
+    if (rows.rows.size[0] < kStagedRows || rows.length() < 16 || rows.length() * size > kLongestStagedRow) continue;
+    staged |= 1u << t;
+  }
+  return staged;
+}
 
 infinirtError_t run_rows(const infinirtXBlock* block, void** args) {
   const auto& work = *static_cast<const RowWork*>(args[0]);

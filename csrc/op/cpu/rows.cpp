@@ -28,7 +28,9 @@ class PreparedRows final : public Prepared {
     // Twice as many elements as blocks of element-wise operators have, but whole rows, since the first of them waits for memory; more
     // only where a grid could not have as many blocks.
     const int64_t rows = plan.rows.rows.total, length = std::max<int64_t>(1, plan.rows.length());
+    work_.staged = staged_tensors(info, plan.rows, work_.route);
     work_.block_rows = std::max({int64_t{1}, 32 * kTile / length, rows / kMostBlocks + 1});
+    if (work_.staged) work_.block_rows = (work_.block_rows + kStagedRows - 1) / kStagedRows * kStagedRows;
   }
 
   infinirtError_t launch(const Plan& plan, void* const* operands, const Workspace&,

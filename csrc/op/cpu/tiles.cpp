@@ -53,6 +53,17 @@ struct MinOf {
   }
 };
 
+// The second half of the lanes into the first, which has so many bytes.
+template <class T, class How, size_t Bytes>
+void fold(T* lanes) {
+  using Vector [[gnu::vector_size(Bytes)]] = T;
+  Vector low, high;
+  __builtin_memcpy(&low, lanes, Bytes);
+  __builtin_memcpy(&high, lanes + Bytes / sizeof(T), Bytes);
+  How::add(low, high);
+  __builtin_memcpy(lanes, &low, Bytes);
+}
+
 // In four vectors of 64 bytes: as many chains as it takes to hide how long an addition takes. The order depends on the count alone.
 template <class T, class How>
 double reduce_tile(size_t count, const void* in) {
@@ -80,7 +91,9 @@ double reduce_tile(size_t count, const void* in) {
   How::add(held[0], held[2]);
   T lanes[kLanes];
   __builtin_memcpy(lanes, &held[0], sizeof lanes);
-  for (size_t width = kLanes / 2; width > 0; width /= 2) {
+  fold<T, How, 32>(lanes);
+  fold<T, How, 16>(lanes);
+  for (size_t width = 8 / sizeof(T); width > 0; width /= 2) {
     for (size_t lane = 0; lane < width; ++lane) How::add(lanes[lane], lanes[lane + width]);
   }
   T rest = How::template kOfNothing<T>;
