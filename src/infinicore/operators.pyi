@@ -49,6 +49,7 @@ __all__ = [
     "log_add_exp2",
     "log_softmax",
     "logaddexp",
+    "lp_norm",
     "mean",
     "mul",
     "mul_scalar",
@@ -245,6 +246,11 @@ def log_softmax(input: Tensor, dim: int = -1, *, out: Tensor | None = None) -> T
 
 def logaddexp(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`log(exp(input) + exp(other))` without overflow on the way."""
+
+def lp_norm(
+    input: Tensor, dim: int = -1, p: int = 2, eps: float = 1e-12, *, out: Tensor | None = None
+) -> Tensor:
+    """A row divided by its norm, the root of degree `p` of the sum of its elements' powers. The largest element is divided by first, so that powers stay in the type's range."""
 
 def mean(
     input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None

@@ -68,6 +68,13 @@ def test_norms_with_and_without_weights() -> None:
     np.testing.assert_allclose(half.numpy(), rms(x) * w, rtol=3e-3, atol=2e-3)
 
 
+def test_lp_norm() -> None:
+    x = numbers(6, 40)
+    (t,) = tensors(x)
+    close(infinicore.lp_norm(t), x / np.sqrt((x * x).sum(axis=-1, keepdims=True)))
+    close(infinicore.lp_norm(t, 0, p=1), x / np.abs(x).sum(axis=0))
+
+
 def test_add_rms_norm_gives_two_tensors() -> None:
     x, y, w = numbers(4, 30), numbers(4, 30, seed=1), numbers(30, seed=2)
     a, b, weight = tensors(x, y, w)
@@ -169,6 +176,12 @@ X, W = infinicore.from_numpy(numbers(3, 4)), infinicore.from_numpy(numbers(4))
             TypeError,
             "weight is float64, but input is float32",
         ),
+        (
+            lambda: infinicore.lp_norm(X, -1, 2.5),
+            ValueError,
+            "p is 2.5; a whole number of 32 bits was expected",
+        ),
+        (lambda: infinicore.lp_norm(X, -1, 2**40), ValueError, "a whole number of 32 bits was expected"),
         (lambda: infinicore.var_mean(X, out=(X,)), TypeError, "a tuple of two"),
         (
             lambda: infinicore.add_rms_norm(X, X, out=X, residual=3),

@@ -16,7 +16,7 @@ from infiniop.schema.model import FLOATS
 ROWS = [operator for operator in OPERATORS if operator.kind == "rows"]
 BY_ROWS = {operator.name: operator for operator in ROWS}
 # Exact in float: what C takes is what the reference gets.
-VALUES = {"epsilon": 2.0**-10, "eps": 2.0**-10, "unbiased": 1.0}
+VALUES = {"epsilon": 2.0**-10, "eps": 2.0**-10, "unbiased": 1.0, "p": 3}
 
 
 def values_of(operator: Operator) -> dict[str, float]:

@@ -248,7 +248,7 @@ def attempt(operator: Operator, shapes: Shapes, **values: Any) -> int:
             name: pointer(None) if given is None else create_tensor(*given)[1]
             for name, given in shapes.items()
         }
-        defaults = {a.name: 0.5 for a in operator.attributes}
+        defaults = {a.name: 2 for a in operator.attributes}
         if along(operator) == "dims":
             defaults["dims"] = [1]  # type: ignore[assignment]
         status, descriptor = create(operator, owner, made, **{**defaults, **values})

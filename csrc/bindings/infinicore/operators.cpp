@@ -1,6 +1,7 @@
 #include "bindings/infinicore/operators.h"
 
 #include <algorithm>
+#include <climits>
 #include <cstring>
 #include <new>
 #include <string>
@@ -297,6 +298,12 @@ class Call {
       }
       attributes_[i] = given ? PyFloat_AsDouble(given) : row_.defaults[i];
       if (attributes_[i] == -1 && PyErr_Occurred()) return false;
+      if (row_.is_whole[i] && !(attributes_[i] >= INT_MIN && attributes_[i] <= INT_MAX &&
+                                attributes_[i] == static_cast<int>(attributes_[i]))) {
+        PyErr_Format(PyExc_ValueError, "%s(): %s is %R; a whole number of 32 bits was expected", row_.name,
+                     row_.parameters[row_.inputs + i], given);
+        return false;
+      }
     }
     if (!row_.takes_element) return true;
     PyObject* bytes = values_[0];

@@ -49,6 +49,7 @@ struct OperatorRow {
   const char* parameters[kMaxTensors + kMaxAttributes];
   double defaults[kMaxAttributes];
   bool is_required[kMaxAttributes];
+  bool is_whole[kMaxAttributes];  // no fractions
 
   infiniStatus_t (*create)(infiniopHandle_t handle, void** result, const infiniopTensorDescriptor_t* tensors,
                            const double* attributes, const Dimensions& dimensions);

@@ -107,7 +107,8 @@ def tensor(dtype: str, shape: Sequence[int], strides: Sequence[int] | None = Non
 def numbers(operator: Operator, values: Mapping[str, Any], at_compute: bool) -> list[Any]:
     """The arguments beside the tensors, of one of the two calls. Of rows, `values` may have `dims` and `keepdim`."""
     kinds: dict[str, Callable[[Any], Any]] = {
-        "float": ctypes.c_float, "double": ctypes.c_double, "int": ctypes.c_int, "bool": ctypes.c_bool,
+        "float": ctypes.c_float, "double": ctypes.c_double, "int": lambda value: ctypes.c_int(int(value)),
+        "bool": ctypes.c_bool,
     }  # fmt: skip
     again = at_compute and repeats_dimensions(operator)
     given = [

@@ -197,7 +197,7 @@ def wrong_ones(operator: Operator) -> list[tuple[str, str, dict[str, Description
 
 
 def refusals(operator: Operator, t: Bench) -> None:
-    values: dict[str, Any] = {attribute.name: 1.0 for attribute in operator.attributes}
+    values: dict[str, Any] = {attribute.name: 1 for attribute in operator.attributes}
     if operator.rows:
         values["dims"] = (1,)
     function = f"infiniop{operator.name}"

@@ -43,6 +43,12 @@ def _layer_norm(np: Any, x: Any, weight: Any, bias: Any, eps: float) -> Any:
     return centred / deviation * weight + bias, centred / deviation, deviation[..., 0]
 
 
+def _lp_norm(np: Any, x: Any, p: float, eps: float) -> Any:
+    largest = np.max(np.abs(x), axis=-1, keepdims=True, initial=-np.inf)
+    scaled = x / np.where(largest > eps, largest, eps)
+    return scaled / (np.sum(np.abs(scaled) ** p, axis=-1, keepdims=True) ** (1 / p) + eps)
+
+
 OPERATORS: tuple[Operator, ...] = (
     Operator(
         "Softmax",
@@ -152,5 +158,32 @@ OPERATORS: tuple[Operator, ...] = (
         ulps=16,
         shape_parameter="normalized_shape",
         functional=True,
+    ),
+    Operator(
+        "LPNorm",
+        "A row divided by its norm, the root of degree `p` of the sum of its elements' powers. The largest element is divided by first, so that "
+        "powers stay in the type's range.",
+        (Tensor("output", "out"), Tensor("input")),
+        ROW_FLOATS,
+        _lp_norm,
+        kind="rows",
+        rows=Rows(
+            (
+                Reduce("m", "max", "fabs(input)"),
+                Each("e", "input * (1 / (m > eps ? m : eps))"),
+                Reduce("s", "sum", "pow(fabs(e), p)"),
+            ),
+            (("output", "e * (1 / (pow(s, 1 / p) + eps))"),),
+            along="axis",
+            axis="axis",
+        ),
+        attributes=(
+            Attribute("p", "int", "the degree of the norm", default=2),
+            Attribute("eps", "float", "what divisors are at least", default=1e-12),
+        ),
+        header="lp_norm",
+        extremes=False,
+        ulps=16,
+        python="lp_norm",
     ),
 )

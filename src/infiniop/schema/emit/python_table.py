@@ -133,6 +133,7 @@ def row(operator: Operator) -> list[str]:
         f" {{{', '.join(quoted(n) for n in names)}}},",
         f" {{{', '.join(number(a.default) for a in attributes)}}},",
         f" {{{', '.join(str(a.default is None).lower() for a in attributes)}}},",
+        f" {{{', '.join(truth(a.ctype == 'int') for a in attributes)}}},",
         " [](infiniopHandle_t handle, void** result, const infiniopTensorDescriptor_t* tensors, const double* attributes,",
         "    const Dimensions& dimensions) {",
         f"   {unused}return library.infiniopCreate{name}Descriptor("
@@ -196,6 +197,8 @@ def attribute_parameter(attribute: Attribute) -> Parameter:
     name = attribute_name(attribute)
     if attribute.ctype == "bool":
         return Parameter(f"{name}={bool(attribute.default)}", f"{name}: bool = {bool(attribute.default)}")
+    if attribute.ctype == "int":
+        return Parameter(f"{name}={attribute.default:g}", f"{name}: int = {attribute.default:g}")
     if attribute.default is None:
         return Parameter(name, f"{name}: float")
     return Parameter(f"{name}={attribute.default:g}", f"{name}: float = {float(attribute.default)!r}")
