@@ -205,8 +205,10 @@ infiniStatus_t create(const char* function, const OperatorInfo& full, void* hand
     if (auto status = make_product(function, info, request.tensors, &plan.product)) return status;
     plan.nest.total = plan.product.batch * plan.product.m * plan.product.n;
   } else if (info.kind == OperatorKind::Rows) {
-    if (auto status = make_rows(function, info, request.tensors, dimensions, &plan.rows)) return status;
-    plan.nest.total = count_results(info, plan.rows);
+    descriptor->rows = std::make_unique<RowsPlan>();
+    if (auto status = make_rows(function, info, request.tensors, dimensions, descriptor->rows.get())) return status;
+    plan.rows = descriptor->rows.get();
+    plan.nest.total = count_results(info, *plan.rows);
   } else {
     if (auto status = request.check_shapes()) return status;
     if (auto status = request.make_nest(&plan.nest)) return status;
@@ -247,7 +249,7 @@ bool needs_no_address(const Plan& plan, int tensor) {
   const OperatorInfo& info = *plan.info;
   if (info.kind == OperatorKind::Gemm) return tensor > 0 && plan.product.k == 0;
   if (!info.rows) return false;
-  return !plan.rows.is_given[tensor] || (info.rows->place[tensor] != RowPlace::Row && plan.rows.length() == 0);
+  return !plan.rows->is_given[tensor] || (info.rows->place[tensor] != RowPlace::Row && plan.rows->length() == 0);
 }
 
 }  // namespace

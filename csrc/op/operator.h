@@ -54,7 +54,7 @@ struct Plan {
   const OperatorInfo* info;
   Nest nest;        // of Gemm and Rows only the number of elements
   Product product;  // of Gemm
-  RowsPlan rows;    // of Rows
+  const RowsPlan* rows;  // of Rows; the descriptor's. Prepared work keeps what it needs of it
   infiniDtype_t dtype[kMaxTensors];
   int64_t second_half;  // bytes from operand 1 to operand 2, where these are halves
   double attributes[kMaxAttributes];
@@ -80,6 +80,7 @@ class Prepared {
 
 struct Descriptor final : Object {
   Plan plan;
+  std::unique_ptr<RowsPlan> rows;  // of Rows
   const Device* device;
   const char* device_type;  // the runtime's name of it
   int device_id;

@@ -84,18 +84,21 @@ extern "C" int describe_chain(int operands, const int* dtypes, int dimensions, c
 namespace infiniop {
 
 static Plan row_plan;
+static RowsPlan rows_of_plan;
 
 infiniStatus_t create_operator(const char* function, const OperatorInfo& info, void*, void**,
                                const void* const* pointers, const double*, const RowDimensions& dimensions) {
   if (!info.rows) return INFINI_STATUS_NOT_IMPLEMENTED;
   const Tensor* tensors[kMaxTensors] = {};
   row_plan = {};
+  rows_of_plan = {};
   row_plan.info = &info;
+  row_plan.rows = &rows_of_plan;
   for (int t = 0; t < info.tensors; ++t) {
     tensors[t] = static_cast<const Tensor*>(find(Kind::Tensor, pointers[t]));
   }
   for (int t = 0; t < info.tensors; ++t) row_plan.dtype[t] = tensors[tensors[t] ? t : info.outputs]->dtype;
-  return make_rows(function, info, tensors, dimensions, &row_plan.rows);
+  return make_rows(function, info, tensors, dimensions, &rows_of_plan);
 }
 
 infiniStatus_t get_workspace_size(const char*, const OperatorInfo&, const void*, size_t*) {

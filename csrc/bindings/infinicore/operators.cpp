@@ -25,7 +25,7 @@ bool find_function(const char* name, Function* place) {
 
 #include "infinicore/generated/operators_table.inc"
 
-constexpr int kMaxParameters = kMaxTensors + kMaxAttributes + kMaxOutputs + 4;
+constexpr int kMaxParameters = kMaxInputs + kMaxAttributes + kMaxOutputs + 4;
 
 // A function of one operator: its parameters' interned names, and where they stand.
 struct Entry {
@@ -33,7 +33,7 @@ struct Entry {
   bool is_functional = false;
   int positional = 0;  // inputs, attributes, inplace
   int parameters = 0;  // and outputs, the last of all, by name only
-  int input[kMaxTensors] = {};
+  int input[kMaxInputs] = {};
   int attribute = 0;  // the first
   int shape = -1, dim = -1, keepdim = -1;  // -1: it has none
   PyObject* names[kMaxParameters] = {};
@@ -197,22 +197,18 @@ class Call {
     return bool(copied);
   }
 
-  PyObject* input(int i) const {
-    PyObject* given = values_[entry_.input[i]];
-    return given == Py_None && row_.may_be_none[i] ? nullptr : given;
-  }
-  bool is_left_out(int i) const { return row_.may_be_none[i] && input(i) == nullptr; }
+  PyObject* input(int i) const { return values_[entry_.input[i]]; }
+  bool is_left_out(int i) const { return row_.may_be_none[i] && (input(i) == nullptr || input(i) == Py_None); }
 
   // The place and the element type are those of the first tensor among the inputs, or of the output.
   bool find_place() {
     PyObject* out = values_[entry_.positional];
     for (int i = 0; i < row_.inputs && place_ == nullptr; ++i) {
-      if (is_left_out(i)) continue;
-      if (input(i) == nullptr) {
+      if (input(i) == nullptr && !row_.may_be_none[i]) {
         PyErr_Format(PyExc_TypeError, "%s() needs the argument '%s'", row_.name, row_.parameters[i]);
         return false;
       }
-      if (!is_tensor(input(i))) continue;
+      if (input(i) == nullptr || !is_tensor(input(i))) continue;
       place_ = as_tensor(input(i))->place();
       dtype_ = as_tensor(input(i))->dtype;
     }
@@ -230,14 +226,14 @@ class Call {
   bool read_inputs() {
     for (int i = 0; i < row_.inputs; ++i) {
       PyObject* given = input(i);
-      if (is_left_out(i)) continue;
-      if (given == nullptr) {
-        PyErr_Format(PyExc_TypeError, "%s() needs the argument '%s'", row_.name, row_.parameters[i]);
-        return false;
-      }
-      if (is_tensor(given)) {
+      if (given != nullptr && is_tensor(given)) [[likely]] {
         tensors_[row_.outputs + i] = as_tensor(given);
         if (!is_on_place(as_tensor(given), row_.parameters[i])) return false;
+      } else if (is_left_out(i)) {
+        continue;
+      } else if (given == nullptr) {
+        PyErr_Format(PyExc_TypeError, "%s() needs the argument '%s'", row_.name, row_.parameters[i]);
+        return false;
       } else if (row_.shape_rule == ShapeRule::Rows) {
         PyErr_Format(PyExc_TypeError, "%s(): %s must be a Tensor%s, not %.100s", row_.name, row_.parameters[i],
                      row_.may_be_none[i] ? " or None" : "", Py_TYPE(given)->tp_name);
@@ -594,7 +590,7 @@ class Call {
   PlaceObject* place_ = nullptr;
   DtypeObject* dtype_ = nullptr;
   TensorObject* tensors_[kMaxTensors] = {};
-  Ref made_inputs_[kMaxTensors];
+  Ref made_inputs_[kMaxInputs];
   Ref made_[kMaxOutputs], workspace_;
   Dimensions dimensions_;
   double attributes_[kMaxAttributes] = {};

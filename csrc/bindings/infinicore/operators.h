@@ -8,6 +8,7 @@ namespace infinicore {
 
 inline constexpr int kMaxTensors = 6;
 inline constexpr int kMaxOutputs = 2;
+inline constexpr int kMaxInputs = 3;
 inline constexpr int kMaxAttributes = 2;
 
 /// What shape an output has that the caller does not give.
@@ -43,7 +44,7 @@ struct OperatorRow {
   bool copies;  // the elements as they are, from any strides to any
   RowsAlong along;
   bool is_reduced[kMaxOutputs];  // one element for each row
-  bool may_be_none[kMaxTensors];  // of the inputs
+  bool may_be_none[kMaxInputs];
   const char* shape_parameter;  // behind the first input: has to be the shape of the second; "": there is none
   const char* output_parameters[kMaxOutputs];
   const char* parameters[kMaxTensors + kMaxAttributes];

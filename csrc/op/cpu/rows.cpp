@@ -18,7 +18,7 @@ class PreparedRows final : public Prepared {
   PreparedRows(const Plan& plan, infinirtXKernelFn kernel) : kernel_(kernel), work_{} {
     const OperatorInfo& info = *plan.info;
     work_.info = &info;
-    work_.rows = plan.rows;
+    work_.rows = *plan.rows;
     work_.computed = computed_as(plan.dtype[info.outputs]);
     for (int t = 0; t < info.tensors; ++t) {
       const infiniDtype_t dtype = plan.dtype[t];
@@ -27,8 +27,8 @@ class PreparedRows final : public Prepared {
     }
     // Twice as many elements as blocks of element-wise operators have, but whole rows, since the first of them waits for memory; more
     // only where a grid could not have as many blocks.
-    const int64_t rows = plan.rows.rows.total, length = std::max<int64_t>(1, plan.rows.length());
-    work_.staged = staged_tensors(info, plan.rows, work_.route);
+    const int64_t rows = plan.rows->rows.total, length = std::max<int64_t>(1, plan.rows->length());
+    work_.staged = staged_tensors(info, *plan.rows, work_.route);
     work_.block_rows = std::max({int64_t{1}, 32 * kTile / length, rows / kMostBlocks + 1});
     if (work_.staged) work_.block_rows = (work_.block_rows + kStagedRows - 1) / kStagedRows * kStagedRows;
   }

@@ -17,8 +17,8 @@ class PreparedRows final : public Prepared {
   PreparedRows(const Plan& plan, const RowVariant& variant, const Program& program)
       : program_(program), variant_(variant), arguments_(row_arguments_of(plan)) {
     for (int t = 0; t < plan.info->tensors; ++t) {
-      element_size_[t] = plan.rows.is_given[t] ? size_of(plan.dtype[t]) : 1;
-      const bool in_items = plan.rows.is_given[t] && plan.info->rows->place[t] != RowPlace::Row;
+      element_size_[t] = plan.rows->is_given[t] ? size_of(plan.dtype[t]) : 1;
+      const bool in_items = plan.rows->is_given[t] && plan.info->rows->place[t] != RowPlace::Row;
       item_size_[t] = in_items ? element_size_[t] * static_cast<size_t>(variant.width) : 1;
     }
   }

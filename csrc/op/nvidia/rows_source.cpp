@@ -25,7 +25,7 @@ const char* truth(bool value) { return value ? "true" : "false"; }
 
 // What a tensor that takes part has from element to element.
 bool is_side_by_side(const Plan& plan, int tensor, int width) {
-  const RowsPlan& rows = plan.rows;
+  const RowsPlan& rows = *plan.rows;
   const auto size = static_cast<int64_t>(size_of(plan.dtype[tensor]));
   if (rows.columns.levels != 1 || (rows.columns.stride[tensor][0] != size && rows.length() > 1)) return false;
   for (int level = 0; level < rows.rows.levels; ++level) {
@@ -39,9 +39,9 @@ int width_of(const Plan& plan) {
   const OperatorInfo& info = *plan.info;
   const int first = info.outputs;
   for (auto width = static_cast<int>(16 / size_of(plan.dtype[first])); width > 1; width /= 2) {
-    bool possible = plan.rows.length() % width == 0;
+    bool possible = plan.rows->length() % width == 0;
     for (int t = 0; possible && t < info.tensors; ++t) {
-      if (!plan.rows.is_given[t] || info.rows->place[t] == RowPlace::Row) continue;
+      if (!plan.rows->is_given[t] || info.rows->place[t] == RowPlace::Row) continue;
       possible = is_side_by_side(plan, t, width);
     }
     if (possible) return width;
@@ -59,7 +59,7 @@ int threads_for(int64_t items, int64_t each) {
 
 RowVariant row_variant_of(const Plan& plan) {
   RowVariant variant{};
-  const int64_t length = std::max<int64_t>(1, plan.rows.length());
+  const int64_t length = std::max<int64_t>(1, plan.rows->length());
   variant.width = width_of(plan);
   variant.element_threads = threads_for(length, 4);
   // 16 elements in the registers of a thread, and twice as many in those of long rows: more would leave too few for others. Doubles
@@ -76,7 +76,7 @@ RowVariant row_variant_of(const Plan& plan) {
 RowArguments row_arguments_of(const Plan& plan) {
   static_assert(RowArguments::kTensors == kMaxTensors && RowArguments::kLevels == kMaxLevels);
   RowArguments arguments{};
-  const RowsPlan& rows = plan.rows;
+  const RowsPlan& rows = *plan.rows;
   arguments.rows = rows.rows.total;
   arguments.length = rows.length();
   arguments.matrix_rows = rows.matrix_rows;
@@ -110,21 +110,21 @@ std::string row_variant_text(const Plan& plan, const RowVariant& variant) {
   text += "using Out = " + std::string(element_type(plan.dtype[0])) + ";\n";
   text += "using Computed = " + computed_type(plan.dtype[input(0)]) + ";\n";
   text += number("kInputs", rows.inputs) + number("kOutputs", info.outputs);
-  text += number("kRowLevels", plan.rows.rows.levels) + number("kColumnLevels", plan.rows.columns.levels);
+  text += number("kRowLevels", plan.rows->rows.levels) + number("kColumnLevels", plan.rows->columns.levels);
   text += number("kRowThreads", variant.threads) + number("kRowItems", variant.items);
   text += number("kElementThreads", variant.element_threads);
   text += "constexpr bool kCuts = " + std::string(truth(rows.reach != nullptr)) + ";\n";
   text += "constexpr bool kIsColumn[] = " +
           list(rows.inputs, [&](int i) { return truth(rows.place[input(i)] == RowPlace::Column); }) + ";\n";
   text +=
-      "constexpr bool kIsGiven[] = " + list(rows.inputs, [&](int i) { return truth(plan.rows.is_given[input(i)]); }) +
+      "constexpr bool kIsGiven[] = " + list(rows.inputs, [&](int i) { return truth(plan.rows->is_given[input(i)]); }) +
       ";\n";
   text += "constexpr double kMissing[] = " +
           list(rows.inputs, [&](int i) { return std::to_string(rows.missing[input(i)]); }) + ";\n";
   text += "constexpr Writes kWrites[] = " +
           list(info.outputs,
                [&](int t) {
-                 if (!plan.rows.is_given[t]) return "Writes::Nothing";
+                 if (!plan.rows->is_given[t]) return "Writes::Nothing";
                  return rows.place[t] == RowPlace::Row ? "Writes::Rows" : "Writes::Elements";
                }) +
           ";\n";
