@@ -26,7 +26,7 @@ class RowWorker {
         rows_(*work.info->rows),
         columns_(work.rows.columns),
         loops_(tiles()),
-        size_(columns_total_size(work)),
+        size_(size_of_computed(work)),
         length_(work.rows.length()),
         is_kept_(length_ <= kLongestKeptRow) {
     for (int t = 0; t < info_.tensors; ++t) memory_[t] = *static_cast<char**>(tensors[t]);
@@ -138,7 +138,7 @@ class RowWorker {
     });
   }
 
-  static int64_t columns_total_size(const RowWork& work) { return work.route[work.info->outputs].computed_size; }
+  static int64_t size_of_computed(const RowWork& work) { return work.route[work.info->outputs].computed_size; }
 
   // Buffers: rows of tensors that are staged, of each value a row or a tile, then tiles of results, a tile of a step, and elements as they are in memory.
   bool find_memory() {
