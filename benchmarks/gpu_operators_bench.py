@@ -55,7 +55,7 @@ class Bench:
         )
         return made
 
-    def create(self, operator: Operator, tensors: list[ctypes.c_void_p]) -> tuple[ctypes.c_void_p, float]:
+    def create(self, operator: Operator, tensors: list[Any]) -> tuple[ctypes.c_void_p, float]:
         """The descriptor, and how many seconds making it took."""
         made = ctypes.c_void_p()
         begin = time.perf_counter()
@@ -107,6 +107,39 @@ def element_wise(bench: Bench, memory: list[int]) -> None:
         )
 
 
+def rows(bench: Bench, memory: list[int]) -> None:
+    """Operators on rows: each element read once and written once is the least that has to be moved."""
+    stream = ctypes.c_void_p(int(bench.stream))
+    size = 8192 * 8192 * 2
+    copy = bench.seconds(lambda: rt.infinirtMemcpyAsync(memory[0], memory[1], size, 3, bench.stream))
+    copied = 2 * size / copy / 1e12
+    print(f"\n{'rows':34}{'TB/s':>8}{'of a copy':>11}{'ms to make':>12}")
+    for name, dtype, length in (
+        ("RMSNorm", "BF16", 4096), ("RMSNorm", "F32", 4096), ("AddRMSNorm", "BF16", 4096), ("LayerNorm", "BF16", 4096),
+        ("Softmax", "BF16", 4096), ("Softmax", "F32", 4096), ("Softmax", "BF16", 16384), ("Softmax", "BF16", 131072),
+        ("Softmax", "BF16", 128), ("CausalSoftmax", "BF16", 4096), ("Sum", "BF16", 4096), ("Sum", "F32", 65536),
+    ):  # fmt: skip
+        operator = BY_NAME[name]
+        assert operator.rows is not None
+        count = 8192 * 8192 // length
+        shapes = {"element": [count, length], "column": [length], "row": [count]}
+        given = [None if t.optional else bench.tensor(dtype, shapes[t.place]) for t in operator.tensors]
+        last = (ctypes.c_size_t * 1)(1)
+        early: list[Any] = [ctypes.c_float(1e-5) for _ in operator.attributes]
+        listed = [last, ctypes.c_size_t(1), ctypes.c_bool(False)] if operator.rows.along == "dims" else []
+        axis = [ctypes.c_int(-1)] if operator.rows.along == "axis" else []
+        made, seconds = bench.create(operator, [*given, *axis, *early, *listed])
+        places = iter(memory)
+        addresses = [ctypes.c_void_p(None if t.optional else next(places)) for t in operator.tensors]
+        function = getattr(bench.library, f"infiniop{name}")
+        arguments = (made, None, ctypes.c_size_t(0), *addresses, *listed, stream)
+        elements = sum(t.place == "element" and not t.optional for t in operator.tensors)
+        moved = elements * count * length * DTYPES[dtype][1]
+        rate = moved / bench.seconds(lambda f=function, a=arguments: f(*a)) / 1e12
+        what = f"{name}, {dtype.lower()}, {count} x {length}"
+        print(f"{what:34}{rate:8.2f}{rate / copied:11.2f}{seconds * 1e3:12.1f}")
+
+
 def products(bench: Bench, memory: list[int]) -> None:
     print(f"\n{'product':34}{'TFLOP/s':>8}{'ms to make':>23}")
     stream = ctypes.c_void_p(int(bench.stream))
@@ -132,10 +165,11 @@ def main() -> int:
         print(rt.infinirtXGetLastErrorMessage()[1])
         return 0
     bench = Bench()
-    memory = [int(ok(rt.infinirtMalloc(8192 * 8192 * 4))) for _ in range(4)]
+    memory = [int(ok(rt.infinirtMalloc(8192 * 8192 * 4))) for _ in range(5)]
     for address in memory:
         ok(rt.infinirtMemset(address, 0, 8192 * 8192 * 4))
     element_wise(bench, memory)
+    rows(bench, memory)
     products(bench, memory)
     return 0
 

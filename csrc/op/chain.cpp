@@ -23,7 +23,7 @@ struct Chain final : Object {
 };
 
 bool is_element_wise(const OperatorInfo& info) {
-  return !info.halves && info.kind != OperatorKind::Gemm && info.kind != OperatorKind::Scale;
+  return !info.halves && !info.rows && info.kind != OperatorKind::Gemm && info.kind != OperatorKind::Scale;
 }
 
 // Complex numbers are only ever copied, and have more bytes than a chain has room for.

@@ -31,6 +31,7 @@ INFINIOP_LIBRARY_FUNCTION(exp2)
 INFINIOP_LIBRARY_FUNCTION(log)
 INFINIOP_LIBRARY_FUNCTION(log10)
 INFINIOP_LIBRARY_FUNCTION(log1p)
+INFINIOP_LIBRARY_FUNCTION(sqrt)
 
 #ifdef __CUDACC__
 // A GPU has instructions for the first steps of these.
@@ -47,7 +48,7 @@ inline float exp(float x) {
   // what is not a number stays.
   float bounded = x < -104.0f ? -104.0f : x;
   bounded = bounded > 89.0f ? 89.0f : bounded;
-  const float n = (bounded * 1.44269504f + 0x1.8p23f) - 0x1.8p23f;  // rounds
+  const float shifted = bounded * 1.44269504f + 0x1.8p23f, n = shifted - 0x1.8p23f;  // rounds
   // log(2) in two parts, the first of few bits: its product with n is exact.
   const float r = (bounded - n * 0.693359375f) + n * 2.12194440e-4f;
   // Minimax polynomial of (exp(r) - 1 - r) / r^2.
@@ -58,11 +59,10 @@ inline float exp(float x) {
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
   const float fraction = p * (r * r) + r + 1.0f;
-  // 2^n in two factors, since 2^-150 and 2^128 are no floats.
-  const auto exponent = static_cast<int32_t>(n == n ? n : 0.0f);
-  const int32_t half = exponent >> 1;
-  return fraction * float_of(static_cast<uint32_t>(half + 127) << 23) *
-         float_of(static_cast<uint32_t>(exponent - half + 127) << 23);
+  // 2^n in two factors, since 2^-150 and 2^128 are no floats. The last bits of `shifted` are n: here they are where the last but one of an
+  // exponent is. Of what is not a number they are nothing, and the product is not a number whatever they are.
+  const uint32_t doubled = bits_of(shifted) << 22, half = doubled & 0xFF800000u;
+  return fraction * float_of(half + 0x3F800000u) * float_of(doubled + doubled - half + 0x3F800000u);
 }
 
 inline double tanh(double x) { return __builtin_tanh(x); }
@@ -120,6 +120,11 @@ inline float erf(float x) {
 }
 #endif
 #undef INFINIOP_LIBRARY_FUNCTION
+
+template <class T>
+inline T rsqrt(T x) {
+  return T(1) / sqrt(x);
+}
 
 template <class T>
 inline T sigmoid(T x) {

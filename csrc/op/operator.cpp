@@ -39,7 +39,28 @@ struct Request {
                 name_of(tensors[tensor]->dtype), list_of_dtypes(dtypes).c_str());
   }
 
+  // Weights may be wider than what they are weights of.
+  bool may_differ(int tensor, infiniDtype_t type) const {
+    const bool narrow = type == INFINI_DTYPE_F16 || type == INFINI_DTYPE_BF16;
+    return narrow && info.rows->place[tensor] == RowPlace::Column && tensors[tensor]->dtype == INFINI_DTYPE_F32;
+  }
+
+  infiniStatus_t check_row_dtypes() const {
+    const int first = info.outputs;
+    if (auto status = must_be_one_of(first, info.dtypes)) return status;
+    const infiniDtype_t type = tensors[first]->dtype;
+    for (int t = 0; t < info.tensors; ++t) {
+      if (!tensors[t] || tensors[t]->dtype == type || may_differ(t, type)) continue;
+      if (t < info.outputs && info.dtype_rule == DtypeRule::Truth) continue;
+      return fail(function, INFINI_STATUS_BAD_TENSOR_DTYPE, "%s has type %s, %s has %s; they must be the same%s",
+                  info.tensor_names[t], name_of(tensors[t]->dtype), info.tensor_names[first], name_of(type),
+                  info.rows->place[t] == RowPlace::Column ? ", or F32 beside F16 and BF16" : "");
+    }
+    return info.dtype_rule == DtypeRule::Truth ? must_be_one_of(0, kTruthTypes) : INFINI_STATUS_SUCCESS;
+  }
+
   infiniStatus_t check_dtypes() const {
+    if (info.rows) return check_row_dtypes();
     const int first = info.inputs > 0 ? 1 : 0;
     if (auto status = must_be_one_of(first, info.dtypes)) return status;
     for (int t = 0; t <= info.inputs; ++t) {
@@ -142,8 +163,15 @@ const Descriptor* find_descriptor(const char* function, const OperatorInfo& info
   return descriptor;
 }
 
+// How many elements there are to compute: none where all outputs are empty.
+int64_t count_results(const OperatorInfo& info, const RowsPlan& rows) {
+  bool any = rows.length() > 0;
+  for (int t = 0; t < info.outputs; ++t) any = any || (rows.is_given[t] && info.rows->place[t] == RowPlace::Row);
+  return any ? rows.rows.total : 0;
+}
+
 infiniStatus_t create(const char* function, const OperatorInfo& full, void* handle_pointer, void** result,
-                      const void* const* pointers, const double* attributes) {
+                      const void* const* pointers, const double* attributes, const RowDimensions& dimensions) {
   const OperatorInfo& info = full.scalar && !pointers[full.inputs] ? *full.scalar : full;
   if (!result) return fail(function, INFINI_STATUS_NULL_POINTER, "desc_ptr is null; the descriptor goes there");
   const auto* handle = static_cast<const Handle*>(find(Kind::Handle, handle_pointer));
@@ -154,7 +182,7 @@ infiniStatus_t create(const char* function, const OperatorInfo& full, void* hand
   Request request{function, info};
   for (int t = 0; t < info.tensors; ++t) {
     request.tensors[t] = static_cast<const Tensor*>(find(Kind::Tensor, pointers[t]));
-    if (request.tensors[t]) continue;
+    if (request.tensors[t] || (!pointers[t] && info.rows && info.rows->may_be_null[t])) continue;
     return fail(function, pointers[t] ? INFINI_STATUS_BAD_PARAM : INFINI_STATUS_NULL_POINTER,
                 "%s: %p is not a tensor descriptor, or was destroyed", info.tensor_names[t], pointers[t]);
   }
@@ -176,11 +204,18 @@ infiniStatus_t create(const char* function, const OperatorInfo& full, void* hand
     if (auto status = request.check_output_strides()) return status;
     if (auto status = make_product(function, info, request.tensors, &plan.product)) return status;
     plan.nest.total = plan.product.batch * plan.product.m * plan.product.n;
+  } else if (info.kind == OperatorKind::Rows) {
+    descriptor->rows = std::make_unique<RowsPlan>();
+    if (auto status = make_rows(function, info, request.tensors, dimensions, descriptor->rows.get())) return status;
+    plan.rows = descriptor->rows.get();
+    plan.nest.total = count_results(info, *plan.rows);
   } else {
     if (auto status = request.check_shapes()) return status;
     if (auto status = request.make_nest(&plan.nest)) return status;
   }
-  for (int t = 0; t <= info.inputs; ++t) plan.dtype[t] = request.tensors[t]->dtype;
+  for (int t = 0; t < info.outputs + info.inputs; ++t) {
+    plan.dtype[t] = request.tensors[t] ? request.tensors[t]->dtype : request.tensors[info.outputs]->dtype;
+  }
   if (attributes) std::memcpy(plan.attributes, attributes, sizeof plan.attributes);
   if (info.kind == OperatorKind::Constant) encode(info.constant, plan.dtype[0], plan.element);
 
@@ -200,11 +235,24 @@ infiniStatus_t create(const char* function, const OperatorInfo& full, void* hand
 }  // namespace
 
 infiniStatus_t create_operator(const char* function, const OperatorInfo& info, void* handle, void** result,
-                               const void* const* tensors, const double* attributes) try {
-  return create(function, info, handle, result, tensors, attributes);
+                               const void* const* tensors, const double* attributes,
+                               const RowDimensions& dimensions) try {
+  return create(function, info, handle, result, tensors, attributes, dimensions);
 } catch (const std::bad_alloc&) {
   return fail(function, INFINI_STATUS_INTERNAL_ERROR, "out of host memory");
 }
+
+namespace {
+
+// Of a plan that has something to compute.
+bool needs_no_address(const Plan& plan, int tensor) {
+  const OperatorInfo& info = *plan.info;
+  if (info.kind == OperatorKind::Gemm) return tensor > 0 && plan.product.k == 0;
+  if (!info.rows) return false;
+  return !plan.rows->is_given[tensor] || (info.rows->place[tensor] != RowPlace::Row && plan.rows->length() == 0);
+}
+
+}  // namespace
 
 infiniStatus_t get_workspace_size(const char* function, const OperatorInfo& info, const void* pointer, size_t* size) {
   infiniStatus_t status = INFINI_STATUS_SUCCESS;
@@ -230,9 +278,8 @@ infiniStatus_t compute(const char* function, const OperatorInfo& full, const voi
                 "value is null; it must point at an element in memory of the host");
   }
   if (descriptor->plan.nest.total == 0) return INFINI_STATUS_SUCCESS;
-  for (int t = 0; t <= info.inputs; ++t) {
-    const bool empty = info.kind == OperatorKind::Gemm && t > 0 && descriptor->plan.product.k == 0;
-    if (addresses[t] || empty) continue;
+  for (int t = 0; t < info.outputs + info.inputs; ++t) {
+    if (addresses[t] || needs_no_address(descriptor->plan, t)) continue;
     return fail(function, INFINI_STATUS_NULL_POINTER, "%s is null, but its tensor has elements", info.tensor_names[t]);
   }
   const size_t needed = descriptor->prepared->workspace_size();

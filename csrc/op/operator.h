@@ -10,11 +10,11 @@
 #include "op/nest.h"
 #include "op/object.h"
 #include "op/product.h"
+#include "op/rows.h"
 
 namespace infiniop {
 
 inline constexpr int kMaxAttributes = 2;
-inline constexpr int kMaxTensors = kMaxOperands;
 
 enum class OperatorKind : uint8_t {
   Map,       // an expression of the inputs
@@ -23,6 +23,7 @@ enum class OperatorKind : uint8_t {
   Constant,  // ones or zeros
   Fill,      // an element that the call names
   Gemm,      // a product of matrices
+  Rows,      // steps over rows as a whole
   Scale,     // a part of Gemm, in no schema: the input times attribute 0, or 0 where that is 0
 };
 
@@ -31,7 +32,7 @@ constexpr bool is_constant(OperatorKind kind) { return kind == OperatorKind::Con
 
 enum class DtypeRule : uint8_t { Same, Truth, Cast };
 
-// One entry of the schema; generated. Tensors come in the order output, inputs, unused ones.
+// One entry of the schema; generated. Tensors come in the order outputs, inputs, unused ones.
 struct OperatorInfo {
   const char* name;
   int number;            // of the operator, in the order of their names
@@ -45,7 +46,9 @@ struct OperatorInfo {
   double constant;       // of OperatorKind::Constant
   bool halves;           // tensors 1 and 2 are one: what is computed from are the halves of its last dimension
   const OperatorInfo* scalar;  // what it is when its last input is not given; null: it has to be
-  bool early_attributes = false;  // the descriptor is made with them
+  bool early_attributes = false;   // the descriptor is made with them
+  int outputs = 1;                 // more than one only of Rows
+  const RowsInfo* rows = nullptr;  // of Rows
 };
 
 class Device;
@@ -53,9 +56,10 @@ class Device;
 // Everything that compute needs, checked and chosen when the descriptor is made. The same for every device.
 struct Plan {
   const OperatorInfo* info;
-  Nest nest;        // of Gemm only the number of elements
+  Nest nest;        // of Gemm and Rows only the number of elements
   Product product;  // of Gemm
-  infiniDtype_t dtype[kMaxOperands];
+  const RowsPlan* rows;  // of Rows; the descriptor's. Prepared work keeps what it needs of it
+  infiniDtype_t dtype[kMaxTensors];
   int64_t second_half;  // bytes from operand 1 to operand 2, where these are halves
   double attributes[kMaxAttributes];
   unsigned char element[16];  // what Constant and Fill write
@@ -80,15 +84,17 @@ class Prepared {
 
 struct Descriptor final : Object {
   Plan plan;
+  std::unique_ptr<RowsPlan> rows;  // of Rows
   const Device* device;
   const char* device_type;  // the runtime's name of it
   int device_id;
   std::unique_ptr<Prepared> prepared;
 };
 
-// `tensors` are infiniopTensorDescriptor_t in OperatorInfo's order; `attributes` may be null.
+// `tensors` are infiniopTensorDescriptor_t in OperatorInfo's order; `attributes` may be null; `dimensions` are of Rows.
 infiniStatus_t create_operator(const char* function, const OperatorInfo& info, void* handle, void** result,
-                               const void* const* tensors, const double* attributes);
+                               const void* const* tensors, const double* attributes,
+                               const RowDimensions& dimensions = {});
 infiniStatus_t get_workspace_size(const char* function, const OperatorInfo& info, const void* descriptor, size_t* size);
 // What a call brings beside its tensors.
 struct CallValues {

@@ -1,17 +1,25 @@
 """Operators as functions. Generated from src/infiniop/schema: change the operator's entry there."""
 
+from collections.abc import Sequence
+
 from .tensor import Tensor
 
 __all__ = [
     "acos",
     "add",
+    "add_rms_norm",
     "addcmul",
+    "all",
+    "amax",
+    "amin",
+    "any",
     "asin",
     "asinh",
     "atanh",
     "axpy",
     "bitwise_right_shift",
     "cast",
+    "causal_softmax",
     "clip",
     "digamma",
     "div",
@@ -31,6 +39,7 @@ __all__ = [
     "hardswish",
     "hardtanh",
     "hypot",
+    "layer_norm",
     "ldexp",
     "lerp",
     "less",
@@ -38,28 +47,37 @@ __all__ = [
     "log1p",
     "log10",
     "log_add_exp2",
+    "log_softmax",
     "logaddexp",
+    "lp_norm",
+    "mean",
     "mul",
     "mul_scalar",
     "not_equal",
     "prelu",
+    "prod",
     "quick_gelu",
     "reciprocal",
     "relu",
     "relu6",
+    "rms_norm",
     "scal",
     "selu",
     "sigmoid",
     "silu",
     "silu_and_mul",
     "sinh",
+    "softmax",
     "softplus",
     "softsign",
     "sub",
+    "sum",
     "swiglu",
     "tan",
     "tanh",
     "tanhshrink",
+    "var",
+    "var_mean",
 ]
 
 def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -67,6 +85,17 @@ def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def add(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`input + other`; integers wrap around."""
+
+def add_rms_norm(
+    a: Tensor,
+    b: Tensor,
+    weight: Tensor | None = None,
+    epsilon: float = 1e-05,
+    *,
+    out: Tensor | tuple[Tensor, Tensor] | None = None,
+    residual: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """`RMSNorm` of `a + b`, and the sum itself."""
 
 def addcmul(
     input: Tensor,
@@ -77,6 +106,26 @@ def addcmul(
     out: Tensor | None = None,
 ) -> Tensor:
     """`input + value * tensor1 * tensor2`."""
+
+def all(
+    input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None
+) -> Tensor:
+    """Whether no element of a row is 0."""
+
+def amax(
+    input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None
+) -> Tensor:
+    """The largest element of a row."""
+
+def amin(
+    input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None
+) -> Tensor:
+    """The smallest element of a row."""
+
+def any(
+    input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None
+) -> Tensor:
+    """Whether an element of a row is not 0."""
 
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Arc sine."""
@@ -95,6 +144,9 @@ def bitwise_right_shift(input: Tensor, other: Tensor | float, *, out: Tensor | N
 
 def cast(input: Tensor, *, out: Tensor) -> Tensor:
     """Converts to the type of `the result`, rounding to the nearest. From floating point to integers the fraction is cut off, what is out of range becomes the nearest integer there is, and what is not a number 0. Integers keep their low bits. To BOOL: not equal to 0."""
+
+def causal_softmax(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`Softmax` of what row `i` of a matrix may see: all columns but the last `rows - 1 - i`. The others become 0."""
 
 def clip(
     input: Tensor, min_val: Tensor | float, max_val: Tensor | float, *, out: Tensor | None = None
@@ -119,9 +171,7 @@ def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of the error function."""
 
-def float_power(
-    input: Tensor, exponent: Tensor | float, scalar_exponent: float, *, out: Tensor | None = None
-) -> Tensor:
+def float_power(input: Tensor, exponent: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`input` to the power of `exponent` or, where that is null, of `scalar_exponent`."""
 
 def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -159,17 +209,21 @@ def hardtanh(
 def hypot(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`sqrt(input * input + other * other)` without overflow on the way."""
 
-def ldexp(input: Tensor, exp: Tensor | float, *, out: Tensor | None = None) -> Tensor:
-    """`input` times 2 to the power of `exp`."""
-
-def lerp(
-    start: Tensor,
-    end: Tensor | float,
-    weight: Tensor | float,
-    weight_scalar: float,
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-05,
     *,
     out: Tensor | None = None,
 ) -> Tensor:
+    """A row with its mean taken away, divided by its standard deviation, times the weights, plus the bias; and, where they are asked for, what there is before the weights, and the deviation."""
+
+def ldexp(input: Tensor, exp: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """`input` times 2 to the power of `exp`."""
+
+def lerp(start: Tensor, end: Tensor | float, weight: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`start + weight * (end - start)`; where `weight` is null, `weight_scalar` takes its place."""
 
 def less(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
@@ -187,8 +241,21 @@ def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def log_add_exp2(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`log2(2^input + 2^other)` without overflow on the way."""
 
+def log_softmax(input: Tensor, dim: int = -1, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of `Softmax`, computed without leaving the type's range."""
+
 def logaddexp(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`log(exp(input) + exp(other))` without overflow on the way."""
+
+def lp_norm(
+    input: Tensor, dim: int = -1, p: int = 2, eps: float = 1e-12, *, out: Tensor | None = None
+) -> Tensor:
+    """A row divided by its norm, the root of degree `p` of the sum of its elements' powers. The largest element is divided by first, so that powers stay in the type's range."""
+
+def mean(
+    input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None
+) -> Tensor:
+    """The mean of a row."""
 
 def mul(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`input * other`; integers wrap around."""
@@ -202,6 +269,11 @@ def not_equal(input: Tensor, other: Tensor | float, *, out: Tensor | None = None
 def prelu(input: Tensor, weight: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`input` where it is positive, `weight * input` elsewhere; the weight may be broadcast."""
 
+def prod(
+    input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None
+) -> Tensor:
+    """The product of a row."""
+
 def quick_gelu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Gelu, approximated by `input * sigmoid(1.702 * input)`."""
 
@@ -213,6 +285,16 @@ def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def relu6(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`input` between 0 and 6."""
+
+def rms_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    eps: float = 1e-05,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """A row divided by the root of the mean of its squares, times the weights."""
 
 def scal(x: Tensor, alpha: Tensor | float) -> Tensor:
     """`x` becomes `alpha * x`; `alpha` is a tensor, which may be broadcast."""
@@ -232,6 +314,9 @@ def silu_and_mul(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Hyperbolic sine."""
 
+def softmax(input: Tensor, dim: int = -1, *, out: Tensor | None = None) -> Tensor:
+    """The exponentials of a row's elements, divided by their sum."""
+
 def softplus(
     input: Tensor, beta: float = 1.0, threshold: float = 20.0, *, out: Tensor | None = None
 ) -> Tensor:
@@ -242,6 +327,11 @@ def softsign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def sub(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`input - other`; integers wrap around."""
+
+def sum(
+    input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None
+) -> Tensor:
+    """The sum of a row."""
 
 def swiglu(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`input * silu(other)`."""
@@ -254,3 +344,24 @@ def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def tanhshrink(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`input - tanh(input)`."""
+
+def var(
+    input: Tensor,
+    dim: int | Sequence[int] | None = None,
+    unbiased: bool = True,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The variance of a row."""
+
+def var_mean(
+    input: Tensor,
+    dim: int | Sequence[int] | None = None,
+    unbiased: bool = True,
+    keepdim: bool = False,
+    *,
+    out: Tensor | tuple[Tensor, Tensor] | None = None,
+    mean: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The variance of a row, and its mean."""

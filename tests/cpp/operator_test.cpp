@@ -170,6 +170,44 @@ TEST(products_run_in_streams_of_several_threads_and_in_graphs) {
   DONE(infiniopDestroyGemmDescriptor(packed));
 }
 
+TEST(rows_run_in_streams_of_several_threads) {
+  const Operators operators;
+  constexpr size_t kRows = 40, kLength = 3000, kLong = 70000;
+  infiniopTensorDescriptor_t matrix = tensor({kRows, kLength}), row = tensor({kLength}), one = tensor({}),
+                             turned = tensor({kRows, kLength}, {1, kRows}), all = tensor({kLong});
+  infiniopAddRMSNormDescriptor_t norm = nullptr;
+  infiniopSoftmaxDescriptor_t softmax = nullptr;
+  infiniopSumDescriptor_t sum = nullptr;
+  DONE(infiniopCreateAddRMSNormDescriptor(operators.handle, &norm, matrix, turned, matrix, turned, row, 0));
+  DONE(infiniopCreateSoftmaxDescriptor(operators.handle, &softmax, turned, matrix, -1));
+  DONE(infiniopCreateSumDescriptor(operators.handle, &sum, one, all, nullptr, 0, false));
+  for (auto made : {matrix, row, one, turned, all}) DONE(infiniopDestroyTensorDescriptor(made));
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&] {
+      const Memory a(std::vector<float>(kRows * kLength, 1)), b(std::vector<float>(kRows * kLength, 2)),
+          y(std::vector<float>(kRows * kLength, 0)), weight(std::vector<float>(kLength, 5)), total({0});
+      infinirtStream_t stream = make_stream();
+      // Every element of a row is the same, so its norm is the weight, and its softmax one part of as many.
+      DONE(infiniopAddRMSNorm(norm, nullptr, 0, y.at(), b.at(), a.at(), b.at(), weight.at(), stream));
+      DONE(infiniopSoftmax(softmax, nullptr, 0, a.at(), y.at(), stream));
+      DONE(infiniopSum(sum, nullptr, 0, total.at(), b.at(), nullptr, 0, false, stream));
+      OK(infinirtStreamSynchronize(stream));
+      CHECK(y.read() == std::vector<float>(kRows * kLength, 5));
+      CHECK(b.read() == std::vector<float>(kRows * kLength, 3));
+      const float part = a.read()[0];
+      CHECK(part > 0.99f / kLength && part < 1.01f / kLength);
+      CHECK(a.read() == std::vector<float>(kRows * kLength, part));
+      CHECK(total.read()[0] == 3.0f * kLong);
+      OK(infinirtStreamDestroy(stream));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  DONE(infiniopDestroyAddRMSNormDescriptor(norm));
+  DONE(infiniopDestroySoftmaxDescriptor(softmax));
+  DONE(infiniopDestroySumDescriptor(sum));
+}
+
 TEST(integers_wrap_around_and_divisions_do_not_trap) {
   const Operators operators;
   infiniopTensorDescriptor_t t = tensor({4}, {}, INFINI_DTYPE_I32);

@@ -21,7 +21,9 @@ from infiniop.schema.emit.python_table import (
     PUBLIC,
     attributes_of,
     inputs_of,
+    output_parameters,
     parameter,
+    parameters,
     render_stubs,
     written_input,
 )
@@ -37,9 +39,8 @@ def test_every_operator_of_the_schema_is_a_function_with_a_signature() -> None:
         function = getattr(infinicore, operator.python_name)
         names = function.__text_signature__.strip("()").replace(" ", "").split(",")
         assert [name.split("=")[0] for name in names] == [
-            *(parameter(operator, tensor) for tensor in inputs_of(operator)),
-            *(attribute.name for attribute in attributes_of(operator)),
-            *(["*", "out"] if written_input(operator) < 0 else []),
+            *(each.plain.split("=")[0] for each in parameters(operator)),
+            *(["*", *output_parameters(operator)] if written_input(operator) < 0 else []),
         ]
         assert hasattr(functional, operator.python_name) == operator.functional
 

@@ -1,5 +1,5 @@
-// The element-wise kernel, compiled for the host: threads one after the other, which is as good as at once, since they do not
-// talk to each other. The instructions that kernel.cu writes out are replaced by narrow.h's functions.
+// The kernels, compiled for the host. Element-wise ones: threads one after the other, which is as good as at once, since they do not
+// talk to each other. Those of rows: in turns (fibers.h). The instructions that kernel.cu writes out are replaced by narrow.h's functions.
 #include <cstring>
 
 #define __device__
@@ -17,7 +17,27 @@ static unsigned __umulhi(unsigned a, unsigned b) {
   return static_cast<unsigned>(static_cast<unsigned long long>(a) * b >> 32);
 }
 
-#ifdef CHAIN
+#if defined(ROWS)
+#include "fibers.h"
+#include "op/nvidia/rows.cu"
+
+// Threads of a block in turns, since they wait for each other.
+extern "C" int run_rows(int vectors, unsigned blocks, void* const* o, const infiniop::RowArguments* given,
+                        const double* attributes) {
+  infiniop::RowArguments args = *given;
+  std::memcpy(args.attributes, attributes, sizeof args.attributes);
+  const int threads = infiniop::row_block(vectors ? infiniop::kRowThreads : infiniop::kElementThreads);
+  for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
+    run_block(threads, &threadIdx.x, [&] {
+#if INFINIOP_WIDTH > 1
+      if (vectors) return INFINIOP_VECTORS_KERNEL(o[0], o[1], o[2], o[3], o[4], o[5], args);
+#endif
+      INFINIOP_ELEMENTS_KERNEL(o[0], o[1], o[2], o[3], o[4], o[5], args);
+    });
+  }
+  return 1;
+}
+#elif defined(CHAIN)
 #include "op/nvidia/chain.cu"
 
 extern "C" int run_chain(int vectors, unsigned blocks, void* const* o, const infiniop::ChainArguments* args) {

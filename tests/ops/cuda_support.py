@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from op_support import DTYPE_NUMBERS
+from op_support import DTYPE_NUMBERS, numbers_of
 
 from infiniop.schema import Operator
 from infiniop.schema.emit.maps import MAPS
@@ -19,10 +19,19 @@ from installed import directory, output_of, program
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
-KINDS = ["map", "copy", "cast", "constant", "fill", "gemm", "scale"]  # as OperatorKind in csrc/op/operator.h
+KINDS = [
+    "map",
+    "copy",
+    "cast",
+    "constant",
+    "fill",
+    "gemm",
+    "rows",
+    "scale",
+]  # as OperatorKind in csrc/op/operator.h
 # As the build does: files that go into the library as text.
 EMBEDDED = (
-    "nvidia/kernel.cu", "nvidia/chain.cu", "nvidia/arguments.h", "nvidia/elements.h", "expression.h", "narrow.h",
+    "nvidia/kernel.cu", "nvidia/chain.cu", "nvidia/rows.cu", "nvidia/arguments.h", "nvidia/elements.h", "expression.h", "narrow.h",
 )  # fmt: skip
 NAME_SIZE, ARGUMENTS_SIZE = 1 << 16, 4096
 
@@ -34,6 +43,17 @@ class Described:
     text: str
     width: int
     arguments: tuple[bytes, bytes]
+    blocks: tuple[int, int]
+
+
+@dataclass
+class DescribedRows:
+    """What a plan of an operator on rows becomes. `numbers`: threads and items of the kernel for vectors, threads of the other."""
+
+    text: str
+    width: int
+    arguments: bytes
+    numbers: tuple[int, ...]
     blocks: tuple[int, int]
 
 
@@ -64,6 +84,8 @@ class CudaText:
         sources = [
             "nvidia/source.cpp",
             "nvidia/chain_source.cpp",
+            "nvidia/rows_source.cpp",
+            "rows.cpp",
             "tensor.cpp",
             "object.cpp",
             "runtime.cpp",
@@ -71,7 +93,7 @@ class CudaText:
         includes = [ROOT / "csrc", ROOT / "include", generated / "include", generated / "build"]
         output_of(
             self.compiler, "-std=c++20", "-O1", "-shared", "-fPIC", HERE / "cuda_text.cpp",
-            *(ROOT / "csrc/op" / name for name in sources), *(f"-I{path}" for path in includes),
+            *(ROOT / "csrc/op" / name for name in sources), generated / "build/infiniop/generated/operators.cpp", *(f"-I{path}" for path in includes),
             f"-L{directory('--lib-dir')}", f"-Wl,-rpath,{directory('--lib-dir')}", "-linfinirt", "-o", built,
         )  # fmt: skip
         self.library = ctypes.CDLL(str(built))
@@ -80,6 +102,8 @@ class CudaText:
         self.program: str = self.library.program().decode()
         self.library.chain_program.restype = ctypes.c_char_p
         self.chain_program: str = self.library.chain_program().decode()
+        self.library.rows_program.restype = ctypes.c_char_p
+        self.rows_program: str = self.library.rows_program().decode()
         self.files = self._files()
         self.library.option.restype = ctypes.c_char_p
         self.options: list[str] = []
@@ -185,6 +209,59 @@ class CudaText:
         )
         return described.width
 
+    def describe_rows(
+        self, operator: Operator, tensors: dict[str, tuple[str, Any, Any] | None], **values: Any
+    ) -> DescribedRows:
+        """Of each tensor type, shape and strides in elements; None: it is not given."""
+        made = {}
+        for name, given in tensors.items():
+            made[name] = ctypes.c_void_p()
+            if given is not None:
+                dtype, shape, strides = given
+                assert not self.library.infiniopCreateTensorDescriptor(
+                    ctypes.byref(made[name]), ctypes.c_size_t(len(shape)), (ctypes.c_size_t * len(shape))(*shape),
+                    (ctypes.c_ssize_t * len(shape))(*strides), ctypes.c_int(DTYPE_NUMBERS[dtype]),
+                )  # fmt: skip
+        create = getattr(self.library, f"infiniopCreate{operator.name}Descriptor")
+        given = [made[tensor.name] for tensor in operator.tensors]
+        assert not create(None, None, *given, *numbers_of(operator, values, False))
+        for descriptor in made.values():
+            if descriptor:
+                self.library.infiniopDestroyTensorDescriptor(descriptor)
+        text, arguments = (ctypes.create_string_buffer(size) for size in (NAME_SIZE, ARGUMENTS_SIZE))
+        numbers, blocks = (ctypes.c_int * 3)(), (ctypes.c_uint * 2)()
+        width = self.library.describe_rows(text, ctypes.c_size_t(NAME_SIZE), arguments, numbers, blocks)
+        assert width > 0
+        return DescribedRows(
+            text.value.decode(), width, arguments.raw, tuple(numbers), (blocks[0], blocks[1])
+        )
+
+    def run_rows_on_host(
+        self, operator: Operator, arrays: dict[str, Any], dtypes: dict[str, str], vectors: bool, **values: Any
+    ) -> DescribedRows:
+        """One kernel of the plan, on arrays of the host. There is none for vectors where the width is 1."""
+        tensors = {
+            name: None
+            if array is None
+            else (dtypes[name], array.shape, [step // array.itemsize for step in array.strides])
+            for name, array in arrays.items()
+        }
+        described = self.describe_rows(operator, tensors, **values)
+        if vectors and described.width == 1:
+            return described
+        runner = self.runner(described.text, "-DROWS")
+        ordered = [arrays[tensor.name] for tensor in operator.ordered]
+        pointers = (ctypes.c_void_p * 6)(*(None if a is None else a.ctypes.data for a in ordered))
+        attributes = [*(float(values[a.name]) for a in operator.attributes), 0.0, 0.0][:2]
+        assert runner.run_rows(
+            int(vectors),
+            described.blocks[vectors],
+            pointers,
+            described.arguments,
+            (ctypes.c_double * 2)(*attributes),
+        )
+        return described
+
     def runner(self, text: str, *options: str) -> ctypes.CDLL:
         if text not in self.runners:
             place = self.folder / f"host{len(self.runners)}"
@@ -194,7 +271,7 @@ class CudaText:
             assert self.compiler is not None
             output_of(
                 self.compiler, "-x", "c++", "-std=c++17", "-O1", "-w", "-fwrapv", "-ffp-contract=off", "-shared", "-fPIC",
-                *options, HERE / "cuda_on_host.cpp", f"-I{place}", f"-I{ROOT / 'csrc'}", "-o", built,
+                *options, HERE / "cuda_on_host.cpp", f"-I{place}", f"-I{HERE}", f"-I{ROOT / 'csrc'}", "-o", built,
             )  # fmt: skip
             self.runners[text] = ctypes.CDLL(str(built))
         return self.runners[text]

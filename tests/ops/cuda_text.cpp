@@ -3,7 +3,9 @@
 #include <iterator>
 
 #include "op/nvidia/chain_source.h"
+#include "op/nvidia/rows_source.h"
 #include "op/nvidia/source.h"
+#include "op/tensor.h"
 
 using namespace infiniop;
 
@@ -77,6 +79,55 @@ extern "C" int describe_chain(int operands, const int* dtypes, int dimensions, c
   blocks[1] = nvidia::blocks_of(*vectors, variant.width);
   return variant.width;
 }
+
+// The generated functions of the operators lead here. Of operators on rows the plan is kept, all else is not asked for.
+namespace infiniop {
+
+static Plan row_plan;
+static RowsPlan rows_of_plan;
+
+infiniStatus_t create_operator(const char* function, const OperatorInfo& info, void*, void**,
+                               const void* const* pointers, const double*, const RowDimensions& dimensions) {
+  if (!info.rows) return INFINI_STATUS_NOT_IMPLEMENTED;
+  const Tensor* tensors[kMaxTensors] = {};
+  row_plan = {};
+  rows_of_plan = {};
+  row_plan.info = &info;
+  row_plan.rows = &rows_of_plan;
+  for (int t = 0; t < info.tensors; ++t) {
+    tensors[t] = static_cast<const Tensor*>(find(Kind::Tensor, pointers[t]));
+  }
+  for (int t = 0; t < info.tensors; ++t) row_plan.dtype[t] = tensors[tensors[t] ? t : info.outputs]->dtype;
+  return make_rows(function, info, tensors, dimensions, &rows_of_plan);
+}
+
+infiniStatus_t get_workspace_size(const char*, const OperatorInfo&, const void*, size_t*) {
+  return INFINI_STATUS_NOT_IMPLEMENTED;
+}
+infiniStatus_t compute(const char*, const OperatorInfo&, const void*, void* const*, void*, const CallValues&) {
+  return INFINI_STATUS_NOT_IMPLEMENTED;
+}
+infiniStatus_t destroy_operator(const char*, const OperatorInfo&, const void*) { return INFINI_STATUS_NOT_IMPLEMENTED; }
+
+}  // namespace infiniop
+
+// As describe(), for the operator on rows that was created last. `numbers` are threads and items of the kernel for vectors, and threads of
+// the other; `blocks` as there.
+extern "C" int describe_rows(char* text, size_t capacity, RowArguments* arguments, int* numbers, unsigned* blocks) {
+  const auto variant = nvidia::row_variant_of(row_plan);
+  const std::string made = nvidia::row_variant_text(row_plan, variant);
+  if (made.size() >= capacity) return 0;
+  std::memcpy(text, made.c_str(), made.size() + 1);
+  *arguments = nvidia::row_arguments_of(row_plan);
+  numbers[0] = variant.threads;
+  numbers[1] = variant.items;
+  numbers[2] = variant.element_threads;
+  blocks[0] = nvidia::row_blocks(arguments->rows, variant.element_threads);
+  blocks[1] = nvidia::row_blocks(arguments->rows, variant.threads);
+  return variant.width;
+}
+
+extern "C" const char* rows_program() { return nvidia::rows_program_text(); }
 
 extern "C" const char* chain_program() { return nvidia::chain_program_text(); }
 

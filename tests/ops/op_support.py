@@ -13,6 +13,7 @@ import numpy as np
 
 import infinirt
 from infiniop.schema import OPERATORS, Operator
+from infiniop.schema.emit.header import repeats_dimensions
 from infiniop.schema.model import FLOATS
 from infinirt import runtime as rt
 from infinirt.__main__ import part_path
@@ -82,13 +83,23 @@ def handle() -> Iterator[ctypes.c_void_p]:
         ok(library().infiniopDestroyHandle(made))
 
 
-def numbers_of(operator: Operator, values: dict[str, float], at_compute: bool) -> list[Any]:
-    convert = {"float": ctypes.c_float, "double": ctypes.c_double}
-    return [convert[a.ctype](values[a.name]) for a in operator.attributes if a.at_compute == at_compute]
+def numbers_of(operator: Operator, values: dict[str, Any], at_compute: bool) -> list[Any]:
+    convert = {"float": ctypes.c_float, "double": ctypes.c_double, "int": ctypes.c_int, "bool": ctypes.c_bool}
+    again = at_compute and repeats_dimensions(operator)
+    given = [
+        convert[a.ctype](values[a.name]) for a in operator.attributes if again or a.at_compute == at_compute
+    ]
+    if operator.rows is None or operator.rows.along == "last":
+        return given
+    if operator.rows.along == "axis":
+        return given if at_compute else [ctypes.c_int(values.get("axis", -1)), *given]
+    dims = values.get("dims", ())
+    listed = (ctypes.c_size_t * len(dims))(*dims)
+    return [listed, ctypes.c_size_t(len(dims)), *given, ctypes.c_bool(values.get("keepdim", False))]
 
 
 def create(
-    operator: Operator, owner: ctypes.c_void_p, tensors: dict[str, ctypes.c_void_p], **values: float
+    operator: Operator, owner: ctypes.c_void_p, tensors: dict[str, ctypes.c_void_p], **values: Any
 ) -> tuple[int, ctypes.c_void_p]:
     result = ctypes.c_void_p()
     function = getattr(library(), f"infiniopCreate{operator.name}Descriptor")
@@ -104,7 +115,7 @@ def compute(
     stream: int = 0,
     element: Array = None,
     workspace: tuple[int | None, int] = (None, 0),
-    **values: float,
+    **values: Any,
 ) -> int:
     function = getattr(library(), f"infiniop{operator.name}")
     scratch = [pointer(workspace[0]), ctypes.c_size_t(workspace[1])] if operator.has_workspace else []
@@ -187,7 +198,7 @@ def run(
     arrays: dict[str, Array],
     dtypes: dict[str, str],
     element: Array = None,
-    **values: float,
+    **values: Any,
 ) -> None:
     """The whole way, once, on arrays of the host."""
     stream = infinirt.Device(_current).default_stream

@@ -11,7 +11,7 @@ bool reads(const Step& step, const View& written) {
   // A product is added to what is there.
   const bool adds =
       step.launch.row && step.launch.row->shape_rule == ShapeRule::Product && step.launch.attributes[1] != 0;
-  for (size_t t = adds ? 0 : 1; t < step.views.size(); ++t) {
+  for (size_t t = adds ? 0 : step.outputs; t < step.views.size(); ++t) {
     const View& view = step.views[t];
     if (view.meets(written) && (!view.life || view.life == written.life)) return true;
   }
@@ -36,7 +36,7 @@ Liveness::Liveness(const std::vector<Step>& steps) : visible_(steps.size()), rea
   // Tensors that were made from the address alone: they may see any of that memory.
   std::vector<size_t> strangers;
   for (size_t i = 0; i < steps.size(); ++i) {
-    for (size_t t = 1; t < steps[i].views.size(); ++t) {
+    for (size_t t = steps[i].outputs; t < steps[i].views.size(); ++t) {
       const View& view = steps[i].views[t];
       if (view.life || view.low >= high || view.high <= low) continue;
       strangers.push_back(i);
@@ -45,7 +45,8 @@ Liveness::Liveness(const std::vector<Step>& steps) : visible_(steps.size()), rea
   }
   std::vector<size_t> candidates;
   for (size_t i = 0; i < steps.size(); ++i) {
-    if (steps[i].views.empty() || !steps[i].views[0].life || steps[i].escapes) {
+    // Steps with several results are always made: only the first one is followed.
+    if (steps[i].views.empty() || !steps[i].views[0].life || steps[i].escapes || steps[i].outputs > 1) {
       visible_[i] = true;
       if (steps[i].views.empty() || !steps[i].views[0].life) continue;
     }

@@ -1,12 +1,14 @@
 #include "bindings/infinicore/operators.h"
 
 #include <algorithm>
+#include <climits>
 #include <cstring>
 #include <new>
 #include <string>
 #include <utility>
 
 #include "bindings/infinicore/descriptors.h"
+#include "bindings/infinicore/explain.h"
 #include "bindings/infinicore/recording.h"
 #include "infiniop.h"
 
@@ -23,14 +25,17 @@ bool find_function(const char* name, Function* place) {
 
 #include "infinicore/generated/operators_table.inc"
 
-constexpr int kMaxParameters = kMaxTensors + kMaxAttributes + 2;
+constexpr int kMaxParameters = kMaxInputs + kMaxAttributes + kMaxOutputs + 4;
 
-// A function of one operator: its parameters' interned names.
+// A function of one operator: its parameters' interned names, and where they stand.
 struct Entry {
   const OperatorRow* row = nullptr;
   bool is_functional = false;
   int positional = 0;  // inputs, attributes, inplace
-  int parameters = 0;  // and `out`, the last of all, by name only
+  int parameters = 0;  // and outputs, the last of all, by name only
+  int input[kMaxInputs] = {};
+  int attribute = 0;  // the first
+  int shape = -1, dim = -1, keepdim = -1;  // -1: it has none
   PyObject* names[kMaxParameters] = {};
   PyMethodDef definition = {};
 };
@@ -90,7 +95,7 @@ class Call {
     if (!find_place() || !check_open(place_)) return nullptr;
     const Recording* recording = recording_of(place_);
     const size_t before = recording ? recording->size() : 0;
-    if (make_and_issue()) return Py_NewRef(as_object(tensors_[0]));
+    if (make_and_issue()) return result();
     // Numbers as operands were recorded already. An argument's own code may have ended the recording.
     Recording* still = recording_of(place_);
     if (still && still == recording) still->shrink(before);
@@ -100,8 +105,17 @@ class Call {
   }
 
  private:
+  PyObject* result() const {
+    if (row_.outputs == 1) [[likely]]
+      return Py_NewRef(as_object(tensors_[0]));
+    return PyTuple_Pack(2, as_object(tensors_[0]), as_object(tensors_[1]));
+  }
+
+  // Tensors are outputs, then inputs; an input that may be None is null then.
+  int given() const { return row_.outputs + row_.inputs; }
+
   bool make_and_issue() {
-    if (!read_inputs() || !read_attributes() || !find_output()) return false;
+    if (!read_inputs() || !read_attributes() || !read_rows() || !find_outputs()) return false;
     if (!out_overlaps()) [[likely]]
       return compute();
     return row_.written < 0 ? compute_aside() : read_aside() && compute();
@@ -115,14 +129,15 @@ class Call {
   // Whether an element of the output could be written before it is read as another one's input. Elements of the same place are
   // read first, except by products.
   bool out_overlaps() const {
-    for (int t = 1; t <= row_.inputs; ++t) {
-      if (is_overlapped(*tensors_[t])) return true;
+    for (int t = row_.outputs; t < given(); ++t) {
+      for (int o = 0; o < row_.outputs; ++o) {
+        if (tensors_[t] && is_overlapped(*tensors_[t], *tensors_[o])) return true;
+      }
     }
     return false;
   }
 
-  bool is_overlapped(const TensorObject& input) const {
-    const TensorObject& out = *tensors_[0];
+  bool is_overlapped(const TensorObject& input, const TensorObject& out) const {
     // Two pieces of memory, unless one of them was given as an address.
     if (input.storage != out.storage && !input.storage->is_shared && !out.storage->is_shared) return false;
     const bool same = row_.shape_rule != ShapeRule::Product && input.data == out.data && input.dtype == out.dtype &&
@@ -147,20 +162,27 @@ class Call {
 
   // Into memory of its own first, and from there to where the output lies.
   bool compute_aside() {
-    TensorObject* out = tensors_[0];
-    Ref aside(as_object(new_tensor(place_, out->dtype, out->ndim(), out->shape())));
-    if (!aside) return false;
-    tensors_[0] = as_tensor(aside.get());
+    TensorObject* outs[kMaxOutputs];
+    Ref aside[kMaxOutputs];
+    for (int o = 0; o < row_.outputs; ++o) {
+      outs[o] = tensors_[o];
+      aside[o] = Ref(as_object(new_tensor(place_, outs[o]->dtype, outs[o]->ndim(), outs[o]->shape())));
+      if (!aside[o]) return false;
+      tensors_[o] = as_tensor(aside[o].get());
+    }
     if (!compute()) return false;
-    tensors_[0] = out;
-    return copy(aside.get(), as_object(out));
+    for (int o = 0; o < row_.outputs; ++o) {
+      tensors_[o] = outs[o];
+      if (!copy(aside[o].get(), as_object(outs[o]))) return false;
+    }
+    return true;
   }
 
   // What is read and written has one address, so that the other inputs have to make way.
   bool read_aside() {
     for (int t = 1; t <= row_.inputs; ++t) {
       TensorObject* input = tensors_[t];
-      if (!is_overlapped(*input)) continue;
+      if (!is_overlapped(*input, *tensors_[0])) continue;
       Ref aside(as_object(new_tensor(place_, input->dtype, input->ndim(), input->shape())));
       if (!aside || !copy(as_object(input), aside.get())) return false;
       tensors_[t] = as_tensor(aside.get());
@@ -176,17 +198,18 @@ class Call {
     return bool(copied);
   }
 
-  PyObject* input(int i) const { return values_[i]; }
+  PyObject* input(int i) const { return values_[entry_.input[i]]; }
+  bool is_left_out(int i) const { return row_.may_be_none[i] && (input(i) == nullptr || input(i) == Py_None); }
 
   // The place and the element type are those of the first tensor among the inputs, or of the output.
   bool find_place() {
     PyObject* out = values_[entry_.positional];
     for (int i = 0; i < row_.inputs && place_ == nullptr; ++i) {
-      if (input(i) == nullptr) {
+      if (input(i) == nullptr && !row_.may_be_none[i]) {
         PyErr_Format(PyExc_TypeError, "%s() needs the argument '%s'", row_.name, row_.parameters[i]);
         return false;
       }
-      if (!is_tensor(input(i))) continue;
+      if (input(i) == nullptr || !is_tensor(input(i))) continue;
       place_ = as_tensor(input(i))->place();
       dtype_ = as_tensor(input(i))->dtype;
     }
@@ -204,13 +227,18 @@ class Call {
   bool read_inputs() {
     for (int i = 0; i < row_.inputs; ++i) {
       PyObject* given = input(i);
-      if (given == nullptr) {
+      if (given != nullptr && is_tensor(given)) [[likely]] {
+        tensors_[row_.outputs + i] = as_tensor(given);
+        if (!is_on_place(as_tensor(given), row_.parameters[i])) return false;
+      } else if (is_left_out(i)) {
+        continue;
+      } else if (given == nullptr) {
         PyErr_Format(PyExc_TypeError, "%s() needs the argument '%s'", row_.name, row_.parameters[i]);
         return false;
-      }
-      if (is_tensor(given)) {
-        tensors_[i + 1] = as_tensor(given);
-        if (!is_on_place(tensors_[i + 1], row_.parameters[i])) return false;
+      } else if (row_.shape_rule == ShapeRule::Rows) {
+        PyErr_Format(PyExc_TypeError, "%s(): %s must be a Tensor%s, not %.100s", row_.name, row_.parameters[i],
+                     row_.may_be_none[i] ? " or None" : "", Py_TYPE(given)->tp_name);
+        return false;
       } else if (i == row_.written) {
         PyErr_Format(PyExc_TypeError, "%s(): %s is written, and must be a Tensor, not %.100s", row_.name,
                      row_.parameters[i], Py_TYPE(given)->tp_name);
@@ -260,13 +288,19 @@ class Call {
 
   bool read_attributes() {
     for (int i = 0; i < row_.attributes; ++i) {
-      PyObject* given = values_[row_.inputs + i];
+      PyObject* given = values_[entry_.attribute + i];
       if (given == nullptr && row_.is_required[i]) {
         PyErr_Format(PyExc_TypeError, "%s() needs the argument '%s'", row_.name, row_.parameters[row_.inputs + i]);
         return false;
       }
       attributes_[i] = given ? PyFloat_AsDouble(given) : row_.defaults[i];
       if (attributes_[i] == -1 && PyErr_Occurred()) return false;
+      if (row_.is_whole[i] && !(attributes_[i] >= INT_MIN && attributes_[i] <= INT_MAX &&
+                                attributes_[i] == static_cast<int>(attributes_[i]))) {
+        PyErr_Format(PyExc_ValueError, "%s(): %s is %R; a whole number of 32 bits was expected", row_.name,
+                     row_.parameters[row_.inputs + i], given);
+        return false;
+      }
     }
     if (!row_.takes_element) return true;
     PyObject* bytes = values_[0];
@@ -278,12 +312,65 @@ class Call {
     return true;
   }
 
-  bool find_output() {
+  // The dimensions of a row, and a shape that the caller names for us to compare.
+  bool read_rows() {
+    if (row_.along == RowsAlong::None) [[likely]]
+      return true;
+    const auto at = [&](int place) { return place < 0 ? nullptr : values_[place]; };
+    const TensorObject& first = *tensors_[row_.outputs];
+    if (!read_dimensions(row_.name, row_.along, at(entry_.dim), at(entry_.keepdim), first.ndim(), &dimensions_))
+      return false;
+    PyObject* shape = at(entry_.shape);
+    if (entry_.shape < 0) return true;
+    if (shape == nullptr) {
+      PyErr_Format(PyExc_TypeError, "%s() needs the argument '%s'", row_.name, row_.shape_parameter);
+      return false;
+    }
+    return check_shape(shape);
+  }
+
+  // Without weights it is the number of columns that it has to name.
+  bool check_shape(PyObject* shape) const {
+    const TensorObject &first = *tensors_[row_.outputs], *second = tensors_[row_.outputs + 1];
+    int is_right = 0;
+    if (second) {
+      is_right = is_shape_of(shape, *second);
+    } else {
+      Ref number(PySequence_Size(shape) == 1 ? PySequence_GetItem(shape, 0) : nullptr);
+      const Py_ssize_t size = number ? PyNumber_AsSsize_t(number.get(), nullptr) : -1;
+      if (PyErr_Occurred()) return false;
+      is_right = first.ndim() > 0 && size == first.shape()[first.ndim() - 1];
+    }
+    if (is_right < 0) return false;
+    if (!is_right) {
+      PyErr_Format(PyExc_ValueError, "%s(): %s is %R, but %s has shape %s%s", row_.name, row_.shape_parameter, shape,
+                   row_.parameters[second ? 1 : 0], text_of(second ? *second : first).c_str(),
+                   second ? "" : ", of which it has to be the last dimension");
+    }
+    return is_right != 0;
+  }
+
+  bool find_outputs() {
+    if (row_.outputs == 1) [[likely]]
+      return find_output(0, values_[entry_.positional]);
+    PyObject *first = values_[entry_.positional], *second = values_[entry_.positional + 1];
+    if (first && PyTuple_Check(first)) {
+      if (PyTuple_GET_SIZE(first) != 2 || second) {
+        PyErr_Format(PyExc_TypeError, "%s(): out must be a Tensor, or a tuple of two and no %s beside it", row_.name,
+                     row_.output_parameters[1]);
+        return false;
+      }
+      second = PyTuple_GET_ITEM(first, 1);
+      first = PyTuple_GET_ITEM(first, 0);
+    }
+    return find_output(0, first) && find_output(1, second);
+  }
+
+  bool find_output(int o, PyObject* out) {
     if (row_.written >= 0) {
       tensors_[0] = tensors_[row_.written + 1];
       return true;
     }
-    PyObject* out = values_[entry_.positional];
     if (out == Py_None) out = nullptr;
     if (entry_.is_functional && row_.takes_inplace) {
       PyObject* wish = values_[entry_.positional - 1];
@@ -295,16 +382,17 @@ class Call {
       }
       if (inplace) out = as_object(tensors_[1]);
     }
-    if (out == nullptr) return make_output();
+    if (out == nullptr) return make_output(o);
     if (!is_tensor(out)) {
-      PyErr_Format(PyExc_TypeError, "%s(): out must be a Tensor, not %.100s", row_.name, Py_TYPE(out)->tp_name);
+      PyErr_Format(PyExc_TypeError, "%s(): %s must be a Tensor, not %.100s", row_.name, row_.output_parameters[o],
+                   Py_TYPE(out)->tp_name);
       return false;
     }
-    tensors_[0] = as_tensor(out);
-    return is_on_place(tensors_[0], "out");
+    tensors_[o] = as_tensor(out);
+    return is_on_place(tensors_[o], row_.output_parameters[o]);
   }
 
-  bool make_output() {
+  bool make_output(int o) {
     if (row_.shape_rule == ShapeRule::Given || row_.dtype_rule == DtypeRule::Cast) {
       PyErr_Format(PyExc_TypeError, "%s() needs the argument 'out'", row_.name);
       return false;
@@ -313,12 +401,14 @@ class Call {
     int ndim = 0;
     const bool known = row_.shape_rule == ShapeRule::Product ? product_shape(shape, &ndim)
                        : row_.shape_rule == ShapeRule::Half  ? half_shape(shape, &ndim)
-                                                             : broadcast_shape(shape, &ndim);
+                       : row_.shape_rule == ShapeRule::Rows
+                           ? row_shape(row_, o, *tensors_[row_.outputs], dimensions_, shape, &ndim)
+                           : broadcast_shape(shape, &ndim);
     if (!known) return false;
     DtypeObject* dtype = row_.dtype_rule == DtypeRule::Truth ? dtype_of(INFINI_DTYPE_BOOL) : dtype_;
-    made_ = Ref(as_object(new_tensor(place_, dtype, ndim, shape)));
-    if (made_) tensors_[0] = as_tensor(made_.get());
-    return bool(made_);
+    made_[o] = Ref(as_object(new_tensor(place_, dtype, ndim, shape)));
+    if (made_[o]) tensors_[o] = as_tensor(made_[o].get());
+    return bool(made_[o]);
   }
 
   // Whether rows and columns fit is for the operator to say.
@@ -383,11 +473,21 @@ class Call {
   }
 
   bool find_descriptor() {
-    int64_t words[2 + kMaxTensors * (1 + 2 * kMaxDimensions) + kMaxAttributes];
+    int64_t words[4 + kMaxTensors * (1 + 2 * kMaxDimensions) + kMaxAttributes];
     size_t count = 0;
     words[count++] = &row_ - rows;
-    for (int t = 0; t <= row_.inputs; ++t) {
+    if (row_.along != RowsAlong::None) {
+      uint64_t named = 0;
+      for (size_t i = 0; i < dimensions_.count; ++i) named |= uint64_t{1} << dimensions_.dims[i];
+      words[count++] = static_cast<int64_t>(named);
+      words[count++] = dimensions_.axis * 2 + dimensions_.keeps;
+    }
+    for (int t = 0; t < given(); ++t) {
       const TensorObject* tensor = tensors_[t];
+      if (tensor == nullptr) {
+        words[count++] = -1;
+        continue;
+      }
       words[count++] = tensor->dtype->number << 8 | tensor->ndim();
       for (Py_ssize_t i = 0; i < tensor->ob_size; ++i) words[count++] = tensor->sizes[i];
     }
@@ -422,13 +522,15 @@ class Call {
       return on_device(place_->stream, [&] {
         infiniopTensorDescriptor_t described[kMaxTensors] = {};
         for (int t = 0; t < row_.tensors && !status; ++t) {
-          // What is not used stands in the signature only, and has the output's shape.
-          const TensorObject* tensor = tensors_[t <= row_.inputs ? t : 0];
+          // What is not used stands in the signature only, and has the output's shape; or may be null, as what is left out.
+          const bool is_null = row_.along != RowsAlong::None && tensors_[t] == nullptr;
+          if (is_null) continue;
+          const TensorObject* tensor = tensors_[t < given() ? t : 0];
           status = frame.CreateTensorDescriptor(&described[t], static_cast<size_t>(tensor->ndim()),
                                                 reinterpret_cast<const size_t*>(tensor->shape()), tensor->strides(),
                                                 tensor->dtype->number);
         }
-        if (!status) status = row_.create(handle, &made->handle, described, attributes_);
+        if (!status) status = row_.create(handle, &made->handle, described, attributes_, dimensions_);
         if (!status) status = row_.workspace_size(made->handle, &made->workspace_size);
         for (auto* tensor : described) {
           if (tensor) frame.DestroyTensorDescriptor(tensor);
@@ -437,90 +539,18 @@ class Call {
       });
     });
     if (error != infinirtSuccess) objects->raise_error(error);
-    if (error == infinirtSuccess && status != INFINI_STATUS_SUCCESS) explain(status);
+    if (error == infinirtSuccess && status != INFINI_STATUS_SUCCESS) explain(status, row_, tensors_, dimensions_);
     return PyErr_Occurred() ? nullptr : made;
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
     return nullptr;
   }
 
-  // The operator library says what is wrong in C's words; here it is said with the names that the caller knows.
-  void explain(infiniStatus_t status) const {
-    if (status == INFINI_STATUS_BAD_TENSOR_DTYPE) {
-      explain_dtypes();
-    } else if (status == INFINI_STATUS_BAD_TENSOR_SHAPE) {
-      explain_shapes();
-    } else if (status == INFINI_STATUS_BAD_TENSOR_STRIDES) {
-      explain_strides();
-    }
-    if (PyErr_Occurred()) {
-      runtime.GetLastError();
-    } else {
-      raise_status(status, row_.name);
-    }
-  }
-
-  const char* name_of(int tensor) const {
-    if (tensor == 0 && row_.written < 0) return "out";
-    return row_.parameters[tensor == 0 ? row_.written : tensor - 1];
-  }
-
-  void explain_dtypes() const {
-    for (int t = row_.inputs; t >= (row_.dtype_rule == DtypeRule::Same && row_.inputs > 0 ? 0 : 2); --t) {
-      if (tensors_[t]->dtype == tensors_[1]->dtype) continue;
-      PyErr_Format(PyExc_TypeError, "%s(): %s is %s, but %s is %s; they must be the same, and .to() converts",
-                   row_.name, name_of(t), tensors_[t]->dtype->name, name_of(1), tensors_[1]->dtype->name);
-      return;
-    }
-    const std::string message = infinirtXGetLastErrorMessage();
-    const size_t list = message.find("possible are ");
-    if (list == std::string::npos) return;
-    // Of the output's types, where they are not the inputs', or of the inputs'.
-    const bool is_out = message.find(": " + std::string(row_.output) + " has type") != std::string::npos;
-    PyErr_Format(PyExc_TypeError, "%s(): %s is %s; possible are %s", row_.name, name_of(is_out || !row_.inputs ? 0 : 1),
-                 tensors_[is_out || !row_.inputs ? 0 : 1]->dtype->name,
-                 names_of_dtypes(message.substr(list + sizeof "possible are " - 1)).c_str());
-  }
-
-  static std::string text_of(const TensorObject& tensor) {
-    std::string text = "[";
-    for (int d = 0; d < tensor.ndim(); ++d) text += (d ? ", " : "") + std::to_string(tensor.shape()[d]);
-    return text + "]";
-  }
-
-  static bool repeats_to(const TensorObject& input, const TensorObject& out) {
-    const int missing = out.ndim() - input.ndim();
-    for (int d = 0; missing >= 0 && d < input.ndim(); ++d) {
-      if (input.shape()[d] != 1 && input.shape()[d] != out.shape()[missing + d]) return false;
-    }
-    return missing >= 0;
-  }
-
-  void explain_shapes() const {
-    for (int t = 1; row_.shape_rule == ShapeRule::Broadcast && t <= row_.inputs; ++t) {
-      if (repeats_to(*tensors_[t], *tensors_[0])) continue;
-      PyErr_Format(PyExc_ValueError, "%s(): %s has shape %s, which cannot be repeated to %s of shape %s", row_.name,
-                   name_of(t), text_of(*tensors_[t]).c_str(), name_of(0), text_of(*tensors_[0]).c_str());
-      return;
-    }
-  }
-
-  void explain_strides() const {
-    const TensorObject& out = *tensors_[0];
-    for (int d = 0; d < out.ndim(); ++d) {
-      if (out.shape()[d] <= 1 || out.strides()[d] != 0) continue;
-      PyErr_Format(PyExc_ValueError,
-                   "%s(): %s has one element for all %zd of dimension %d (its stride is 0), and cannot be written; "
-                   "contiguous() makes a tensor that can",
-                   row_.name, name_of(0), out.shape()[d], d);
-      return;
-    }
-  }
-
   bool prepare(Launch* launch) {
     launch->row = &row_;
     launch->descriptor = descriptor_->handle;
-    for (int t = 0; t < row_.tensors; ++t) launch->addresses[t] = t <= row_.inputs ? tensors_[t]->data : nullptr;
+    for (int t = 0; t < row_.tensors; ++t)
+      launch->addresses[t] = t < given() && tensors_[t] ? tensors_[t]->data : nullptr;
     std::memcpy(launch->attributes, attributes_, sizeof attributes_);
     std::memcpy(launch->element, element_, sizeof element_);
     launch->workspace = nullptr;
@@ -533,8 +563,7 @@ class Call {
   }
 
   bool issue(const Launch& launch) {
-    if (Recording* recording = recording_of(place_))
-      return recording->add(launch, descriptor_, tensors_, row_.inputs + 1);
+    if (Recording* recording = recording_of(place_)) return recording->add(launch, descriptor_, tensors_, given());
     const infinirtStream_t stream = place_->stream_handle;
     infiniStatus_t status = INFINI_STATUS_SUCCESS;
     const bool release = objects->may_block(place_->stream);
@@ -555,7 +584,7 @@ class Call {
 
   bool touches_shared() const {
     bool shared = false;
-    for (int t = 0; t <= row_.inputs; ++t) shared |= tensors_[t]->storage->is_shared;
+    for (int t = 0; t < given(); ++t) shared |= tensors_[t] && tensors_[t]->storage->is_shared;
     return shared && place_->is_host;
   }
 
@@ -565,8 +594,9 @@ class Call {
   PlaceObject* place_ = nullptr;
   DtypeObject* dtype_ = nullptr;
   TensorObject* tensors_[kMaxTensors] = {};
-  Ref made_inputs_[kMaxTensors];
-  Ref made_, workspace_;
+  Ref made_inputs_[kMaxInputs];
+  Ref made_[kMaxOutputs], workspace_;
+  Dimensions dimensions_;
   double attributes_[kMaxAttributes] = {};
   unsigned char element_[16] = {};
   std::shared_ptr<Descriptor> descriptor_;
@@ -592,12 +622,24 @@ bool add_function(PyObject* dict, PyObject* module_name, int number, bool functi
   Entry& entry = entries[functional][number];
   entry.row = &row;
   entry.is_functional = functional;
-  const int named = row.inputs + row.attributes;
-  for (int i = 0; i < named; ++i) entry.names[entry.positional++] = PyUnicode_InternFromString(row.parameters[i]);
-  if (row.takes_element) entry.names[entry.positional++] = PyUnicode_InternFromString("value");
-  if (functional && row.takes_inplace) entry.names[entry.positional++] = PyUnicode_InternFromString("inplace");
+  const auto add = [&](const char* parameter) {
+    entry.names[entry.positional] = PyUnicode_InternFromString(parameter);
+    return entry.positional++;
+  };
+  for (int i = 0; i < row.inputs; ++i) {
+    entry.input[i] = add(row.parameters[i]);
+    if (i == 0 && *row.shape_parameter) entry.shape = add(row.shape_parameter);
+  }
+  if (row.along == RowsAlong::Axis || row.along == RowsAlong::Dims) entry.dim = add("dim");
+  entry.attribute = entry.positional;
+  for (int i = 0; i < row.attributes; ++i) add(row.parameters[row.inputs + i]);
+  if (row.along == RowsAlong::Dims) entry.keepdim = add("keepdim");
+  if (row.takes_element) add("value");
+  if (functional && row.takes_inplace) add("inplace");
   entry.parameters = entry.positional;
-  if (row.written < 0) entry.names[entry.parameters++] = PyUnicode_InternFromString("out");
+  for (int o = 0; o < row.outputs && row.written < 0; ++o) {
+    entry.names[entry.parameters++] = PyUnicode_InternFromString(row.output_parameters[o]);
+  }
   constexpr auto numbers = std::make_integer_sequence<int, kOperators>();
   const Function function = functional ? function_of<true>(number, numbers) : function_of<false>(number, numbers);
   entry.definition = {row.name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)),

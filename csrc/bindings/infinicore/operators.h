@@ -1,11 +1,14 @@
 // Operators as Python functions: one engine, and one generated row of a table for each operator.
 #pragma once
 
+#include "bindings/infinicore/dimensions.h"
 #include "bindings/infinicore/tensor.h"
 
 namespace infinicore {
 
-inline constexpr int kMaxTensors = 4;
+inline constexpr int kMaxTensors = 6;
+inline constexpr int kMaxOutputs = 2;
+inline constexpr int kMaxInputs = 3;
 inline constexpr int kMaxAttributes = 2;
 
 /// What shape an output has that the caller does not give.
@@ -13,6 +16,7 @@ enum class ShapeRule : uint8_t {
   Broadcast,  // the inputs', each repeated where another one is larger
   Product,  // that of matrices: the rows of the first, the columns of the second; a dimension before them counts matrices
   Half,  // the input's, with half of its last dimension
+  Rows,  // the first input's, or what is left of it without the dimensions that rows are made of
   Given,  // there is no input to tell: the output must be given
 };
 
@@ -22,7 +26,7 @@ enum class DtypeRule : uint8_t {
   Cast,  // the output must be given
 };
 
-/// One operator. Tensors come in the order output, inputs, unused ones.
+/// One operator. Tensors come in the order outputs, inputs, and those that Python does not give.
 struct OperatorRow {
   const char* name;  // in Python
   const char* symbol;  // between two tensors; "": none
@@ -31,19 +35,25 @@ struct OperatorRow {
   const char* functional_doc;  // where it stands in nn.functional
   ShapeRule shape_rule;
   DtypeRule dtype_rule;
-  int inputs, tensors, attributes;
+  int outputs, inputs, tensors, attributes;
   int written;  // the input that is the output as well, counted from 0; -1: none
   bool attributes_are_early;  // part of the descriptor
   bool is_public;  // offered by the package under its own name
   bool is_functional, takes_inplace;
   bool takes_element;  // the first argument is the bytes of an element
   bool copies;  // the elements as they are, from any strides to any
+  RowsAlong along;
+  bool is_reduced[kMaxOutputs];  // one element for each row
+  bool may_be_none[kMaxInputs];
+  const char* shape_parameter;  // behind the first input: has to be the shape of the second; "": there is none
+  const char* output_parameters[kMaxOutputs];
   const char* parameters[kMaxTensors + kMaxAttributes];
   double defaults[kMaxAttributes];
   bool is_required[kMaxAttributes];
+  bool is_whole[kMaxAttributes];  // no fractions
 
   infiniStatus_t (*create)(infiniopHandle_t handle, void** result, const infiniopTensorDescriptor_t* tensors,
-                           const double* attributes);
+                           const double* attributes, const Dimensions& dimensions);
   infiniStatus_t (*workspace_size)(void* descriptor, size_t* size);
   infiniStatus_t (*compute)(void* descriptor, void* workspace, size_t workspace_size, void* const* addresses,
                             const double* attributes, const void* element, void* stream);

@@ -10,7 +10,9 @@ namespace infinicore {
 namespace {
 
 bool writes_into(const Step& step, const View& view) {
-  if (step.views[0].meets(view)) return true;
+  for (size_t t = 0; t < step.outputs; ++t) {
+    if (step.views[t].meets(view)) return true;
+  }
   const char* workspace = static_cast<const char*>(step.launch.workspace);
   return workspace && workspace < view.high && view.low < workspace + step.launch.workspace_size;
 }
@@ -23,7 +25,7 @@ bool can_be_forwarded(const std::vector<Step>& steps, const Liveness& live, size
   if (live.readers(copy).empty()) return false;
   for (const size_t reader : live.readers(copy)) {
     if (steps[reader].launch.row->written >= 0) return false;  // an input has the output's address
-    for (size_t t = 1; t < steps[reader].views.size(); ++t) {
+    for (size_t t = steps[reader].outputs; t < steps[reader].views.size(); ++t) {
       const View& view = steps[reader].views[t];
       if (!view.meets(to) || view.is(to)) continue;
       // Between the elements of a copy that is not dense lies what is not in its source.
@@ -43,7 +45,7 @@ void forward(std::vector<Step>& steps, const Liveness& live, size_t copy) {
   const View to = steps[copy].views[0], from = steps[copy].views[1];
   const ptrdiff_t distance = from.data - to.data;
   for (const size_t reader : live.readers(copy)) {
-    for (size_t t = 1; t < steps[reader].views.size(); ++t) {
+    for (size_t t = steps[reader].outputs; t < steps[reader].views.size(); ++t) {
       View& view = steps[reader].views[t];
       if (!view.meets(to)) continue;
       view.data += distance;

@@ -150,16 +150,25 @@ bool Recording::add(const Launch& launch, const std::shared_ptr<Descriptor>& des
   step.launch = launch;
   step.descriptor = descriptor;
   step.text = std::string(launch.row->name) + "(";
-  for (int t = 1; t < count; ++t) step.text += (t > 1 ? ", " : "") + describe(tensors[t]);
+  const int outputs = launch.row->outputs;
+  step.outputs = static_cast<size_t>(outputs);
+  for (int t = outputs; t < count; ++t) {
+    step.text += (t > outputs ? ", " : "") + (tensors[t] ? describe(tensors[t]) : "None");
+  }
   for (int a = 0; a < launch.row->attributes; ++a) {
-    step.text += (count + a > 1 ? ", " : "") + std::string(launch.row->parameters[launch.row->inputs + a]) + "=" +
-                 text_of(launch.attributes[a]);
+    step.text += (count - outputs + a > 0 ? ", " : "") + std::string(launch.row->parameters[launch.row->inputs + a]) +
+                 "=" + text_of(launch.attributes[a]);
   }
   if (launch.row->takes_element) step.text += text_of(launch.element, *tensors[0]->dtype);
   step.text += ") -> " + describe(tensors[0]);
+  for (int t = 1; t < outputs; ++t) step.text += ", " + describe(tensors[t]);
   make_room(recorded_.steps, 1);
   make_room(recorded_.owners, static_cast<size_t>(count));
   for (int t = 0; t < count; ++t) {
+    if (tensors[t] == nullptr) {
+      step.views.emplace_back();  // nothing, and nowhere
+      continue;
+    }
     StorageObject* storage = tensors[t]->storage;
     step.bytes += tensors[t]->count * tensors[t]->dtype->size;
     const bool is_own = storage->reserve == recorded_.reserve;
@@ -211,6 +220,7 @@ bool Recording::add(PyObject* captured, infinirtGraph_t graph, const char* text)
 void Recording::let_escape() {
   for (; seen_ < recorded_.steps.size(); ++seen_) {
     Step& step = recorded_.steps[seen_];
+    // Of several outputs all are kept anyway.
     step.escapes = step.escapes || (!step.views.empty() && step.views[0].life && *step.views[0].life);
   }
 }

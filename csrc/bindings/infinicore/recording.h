@@ -35,7 +35,8 @@ struct View {
 struct Step {
   Launch launch = {};
   std::shared_ptr<Descriptor> descriptor;
-  std::vector<View> views;  // of the output, then of the inputs
+  std::vector<View> views;  // of the outputs, then of the inputs
+  size_t outputs = 1;
   /// Work that is not ours may read the output: a tensor had it when that work was recorded.
   bool escapes = false;
   bool is_chain = false;  // `descriptor` is one of infiniopXChain, with these

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 #include <thread>
 
 #include "op/cpu/blas.h"
+#include "op/cpu/buffer.h"
 #include "op/cpu/kernel.h"
 #include "op/cpu/tiles.h"
 #include "op/runtime.h"
@@ -29,22 +29,6 @@ struct GemmWork {
   int64_t across, down;  // tiles of one matrix
   double alpha, beta;
 };
-
-// A worker's own memory, kept for its next block.
-char* buffer_of(size_t size) {
-  struct Kept {
-    char* memory = nullptr;
-    size_t size = 0;
-    ~Kept() { ::operator delete(memory, std::align_val_t(64)); }
-  };
-  static thread_local Kept kept;
-  if (kept.size < size) {
-    ::operator delete(kept.memory, std::align_val_t(64));
-    kept.memory = static_cast<char*>(::operator new(size, std::align_val_t(64), std::nothrow));
-    kept.size = kept.memory ? size : 0;
-  }
-  return kept.memory;
-}
 
 template <class Element>
 void copy_elements(char* to, int64_t to_step, const char* from, int64_t from_step, int64_t count) {
@@ -81,7 +65,7 @@ class Tile {
   infinirtError_t run() {
     const bool product = work_.alpha != 0 && p_.k > 0;  // otherwise a and b are not read
     if (product && work_.direct && run_direct()) return infinirtSuccess;
-    char* memory = buffer_of(sizeof(T) * (kPackedTile * kPackedTile + 2 * kPackedTile * kDepth + 2 * kLargestTile));
+    char* memory = worker_buffer(sizeof(T) * (kPackedTile * kPackedTile + 2 * kPackedTile * kDepth + 2 * kLargestTile));
     if (!memory) {
       infinirtXSetLastError(infinirtErrorMemoryAllocation, "infiniop: no host memory for the tile of a matrix product");
       return infinirtErrorMemoryAllocation;

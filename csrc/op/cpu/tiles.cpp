@@ -8,6 +8,7 @@ namespace infiniop::cpu {
 namespace {
 
 #include "infiniop/generated/maps.inc"
+#include "infiniop/generated/rows.inc"
 
 template <class Out, class In, Out (*convert)(In)>
 void convert_tile(size_t count, void* out, const void* in) {
@@ -15,6 +16,90 @@ void convert_tile(size_t count, void* out, const void* in) {
   const auto* from = static_cast<const In*>(in);
 #pragma GCC ivdep
   for (size_t i = 0; i < count; ++i) to[i] = convert(from[i]);
+}
+
+// Reductions, of numbers and of vectors of them: `all` takes in `next`.
+struct SumOf {
+  template <class T>
+  static constexpr T kOfNothing = T(0);
+  template <class T>
+  static void add(T& all, const T& next) {
+    all = static_cast<T>(all + next);
+  }
+};
+struct ProdOf {
+  template <class T>
+  static constexpr T kOfNothing = T(1);
+  template <class T>
+  static void add(T& all, const T& next) {
+    all = static_cast<T>(all * next);
+  }
+};
+// Comparisons are such that what is not a number comes through.
+struct MaxOf {
+  template <class T>
+  static constexpr T kOfNothing = T(0.5) == T(0) ? T(0) : T(-__builtin_huge_val());
+  template <class T>
+  static void add(T& all, const T& next) {
+    all = (all > next) | (all != all) ? all : next;
+  }
+};
+struct MinOf {
+  template <class T>
+  static constexpr T kOfNothing = T(0.5) == T(0) ? T(-1) : T(__builtin_huge_val());
+  template <class T>
+  static void add(T& all, const T& next) {
+    all = (all < next) | (all != all) ? all : next;
+  }
+};
+
+// The second half of the lanes into the first, which has so many bytes.
+template <class T, class How, size_t Bytes>
+void fold(T* lanes) {
+  using Vector [[gnu::vector_size(Bytes)]] = T;
+  Vector low, high;
+  __builtin_memcpy(&low, lanes, Bytes);
+  __builtin_memcpy(&high, lanes + Bytes / sizeof(T), Bytes);
+  How::add(low, high);
+  __builtin_memcpy(lanes, &low, Bytes);
+}
+
+// In four vectors of 64 bytes: as many chains as it takes to hide how long an addition takes. The order depends on the count alone.
+template <class T, class How>
+double reduce_tile(size_t count, const void* in) {
+  const auto* from = static_cast<const T*>(in);
+  using Vector [[gnu::vector_size(64)]] = T;
+  constexpr size_t kLanes = 64 / sizeof(T), kVectors = 4;
+  const Vector nothing = How::template kOfNothing<T> - Vector{};
+  Vector held[kVectors] = {nothing, nothing, nothing, nothing};
+  size_t i = 0;
+  for (; i + kVectors * kLanes <= count; i += kVectors * kLanes) {
+#pragma GCC unroll 4
+    for (size_t v = 0; v < kVectors; ++v) {
+      Vector next;
+      __builtin_memcpy(&next, from + i + v * kLanes, sizeof next);
+      How::add(held[v], next);
+    }
+  }
+  for (; i + kLanes <= count; i += kLanes) {
+    Vector next;
+    __builtin_memcpy(&next, from + i, sizeof next);
+    How::add(held[0], next);
+  }
+  How::add(held[0], held[1]);
+  How::add(held[2], held[3]);
+  How::add(held[0], held[2]);
+  T lanes[kLanes];
+  __builtin_memcpy(lanes, &held[0], sizeof lanes);
+  fold<T, How, 32>(lanes);
+  fold<T, How, 16>(lanes);
+  for (size_t width = 8 / sizeof(T); width > 0; width /= 2) {
+    for (size_t lane = 0; lane < width; ++lane) How::add(lanes[lane], lanes[lane + width]);
+  }
+  T rest = How::template kOfNothing<T>;
+  for (; i < count; ++i) How::add(rest, from[i]);
+  How::add(lanes[0], rest);
+  return static_cast<double>(lanes[0]);
 }
 
 // Four rows by as many columns as stay in registers, written with vectors of 64 bytes, which compilers split as the machine needs.
@@ -56,8 +141,23 @@ void multiply_tile(int64_t m, int64_t n, int64_t k, const void* a_data, const vo
 
 }  // namespace
 
+// Of the types that rows are computed in.
+#define INFINIOP_REDUCE(how)  \
+  {reduce_tile<float, how>,   \
+   reduce_tile<double, how>,  \
+   nullptr,                   \
+   nullptr,                   \
+   nullptr,                   \
+   nullptr,                   \
+   reduce_tile<uint8_t, how>, \
+   nullptr,                   \
+   nullptr,                   \
+   nullptr}
+
 extern const Tiles INFINIOP_TILES = {
     {INFINIOP_MAP_ROWS},
+    {INFINIOP_ROW_LOOPS},
+    {INFINIOP_REDUCE(SumOf), INFINIOP_REDUCE(MaxOf), INFINIOP_REDUCE(MinOf), INFINIOP_REDUCE(ProdOf)},
     convert_tile<float, uint8_t, from_float8>,
     convert_tile<float, uint16_t, from_float16>,
     convert_tile<float, uint16_t, from_bfloat16>,

@@ -6,6 +6,8 @@
 #include <cstdint>
 
 #include "infiniop/generated/maps.h"
+#include "infiniop/generated/rows.h"
+#include "op/rows.h"
 
 namespace infiniop::cpu {
 
@@ -18,10 +20,16 @@ enum Computed : int8_t { F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, kComput
 using MapTile = void (*)(size_t count, void* out, const void* const* in, const double* attributes);
 // sum[m, n] += a[m, k] * b[k, n], all in rows without gaps: for machines without a library of linear algebra.
 using MultiplyTile = void (*)(int64_t m, int64_t n, int64_t k, const void* a, const void* b, void* sum);
+// One number of all elements, any number of them: the sum and so on, or what a sum of nothing is. Numbers go through double as they
+// are.
+using ReduceTile = double (*)(size_t count, const void* in);
 using ConvertTile = void (*)(size_t count, void* out, const void* in);
 
 struct Tiles {
   MapTile map[kMaps][kComputed];  // null where the operator has no such type
+  // A step or a result of an operator on rows. `attributes` are what there is one of for each row; of `in` are those that it reads.
+  MapTile row[kRowLoops][kComputed];
+  ReduceTile reduce[kReductions][kComputed];  // in the order of RowStepKind, from Sum on
   // Between a narrow type and float.
   ConvertTile from_float8, from_float16, from_bfloat16;
   ConvertTile to_float8, to_float16, to_bfloat16;

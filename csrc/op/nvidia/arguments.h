@@ -31,4 +31,18 @@ struct ChainArguments : Layout<8> {
   alignas(8) unsigned char element[kSteps][8];  // what steps of kind Constant and Fill give
 };
 
+// Of a kernel for operators on rows. Levels are innermost first, strides in bytes, tensors outputs and inputs.
+struct RowArguments {
+  static constexpr int kLevels = 8, kTensors = 6;
+
+  long long rows, length;
+  long long matrix_rows;  // the size of the dimension before the last
+  long long row_size[kLevels], row_stride[kTensors][kLevels];
+  long long column_size[kLevels], column_stride[kTensors][kLevels];
+  double attributes[2];
+};
+
+// Threads of a block, where so many share a row: rows of one warp go four to a block.
+constexpr int row_block(int threads) { return threads == 32 ? 128 : threads; }
+
 }  // namespace infiniop

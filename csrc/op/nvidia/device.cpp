@@ -5,6 +5,7 @@
 #include "op/nvidia/chain.h"
 #include "op/nvidia/element_wise.h"
 #include "op/nvidia/gemm.h"
+#include "op/nvidia/rows.h"
 
 namespace infiniop {
 
@@ -18,6 +19,7 @@ class NvidiaDevice final : public Device {
   infiniDevice_t number() const override { return INFINI_DEVICE_NVIDIA; }
 
   std::unique_ptr<Prepared> prepare(const Plan& plan, infinirtError_t* error) const override {
+    if (plan.info->kind == OperatorKind::Rows) return prepare_rows(plan, error);
     return plan.info->kind == OperatorKind::Gemm ? prepare_gemm(plan, error) : prepare_element_wise(plan, error);
   }
 

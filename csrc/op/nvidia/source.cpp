@@ -15,6 +15,9 @@ constexpr char kProgram[] =
 constexpr char kChainProgram[] =
 #include "infiniop/generated/chain.cu.inc"
     ;
+constexpr char kRowsProgram[] =
+#include "infiniop/generated/rows.cu.inc"
+    ;
 constexpr char kElements[] =
 #include "infiniop/generated/elements.h.inc"
     ;
@@ -96,11 +99,14 @@ bool is_float(infiniDtype_t dtype) {
          dtype == INFINI_DTYPE_F32 || dtype == INFINI_DTYPE_F64;
 }
 
-// The type that elements are computed in.
+}  // namespace
+
 std::string computed_type(infiniDtype_t dtype) {
   if (dtype == INFINI_DTYPE_F64) return "double";
   return is_float(dtype) ? "float" : element_type(dtype);
 }
+
+namespace {
 
 bool computes(OperatorKind kind) {
   return kind == OperatorKind::Map || kind == OperatorKind::Cast || kind == OperatorKind::Scale;
@@ -190,6 +196,7 @@ std::string variant_text(const Variant& variant) {
 
 const char* program_text() { return kProgram; }
 const char* chain_program_text() { return kChainProgram; }
+const char* rows_program_text() { return kRowsProgram; }
 
 std::array<std::pair<const char*, const char*>, 5> program_files() {
   return {{{"cstdint", kIntegers},

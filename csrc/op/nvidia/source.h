@@ -42,10 +42,12 @@ inline constexpr const char* kCompileOptions[] = {"-std=c++17", "--fmad=false", 
 // The programs themselves, and the files that they include but "variant.h": names and texts.
 const char* program_text();
 const char* chain_program_text();
+const char* rows_program_text();
 std::array<std::pair<const char*, const char*>, 5> program_files();
 
-// How an element of the type is called there.
+// How an element of the type is called there, and the type that it is computed in.
 const char* element_type(infiniDtype_t dtype);
+std::string computed_type(infiniDtype_t dtype);
 // Text that defines Expression: an operator's computation, from elements of type `in` to one of type `out`.
 std::string expression_text(OperatorKind kind, int map, infiniDtype_t out, infiniDtype_t in);
 

@@ -1,26 +1,48 @@
 """Functions of neural networks. Generated from src/infiniop/schema: change the operator's entry there."""
 
+from collections.abc import Sequence
+
 from ..tensor import Tensor
 
 __all__ = [
+    "add_rms_norm",
+    "causal_softmax",
     "gelu",
     "gelu_tanh",
     "hardswish",
     "hardtanh",
+    "layer_norm",
+    "log_softmax",
     "prelu",
     "quick_gelu",
     "relu",
     "relu6",
+    "rms_norm",
     "selu",
     "sigmoid",
     "silu",
     "silu_and_mul",
+    "softmax",
     "softplus",
     "softsign",
     "swiglu",
     "tanh",
     "tanhshrink",
 ]
+
+def add_rms_norm(
+    a: Tensor,
+    b: Tensor,
+    weight: Tensor | None = None,
+    epsilon: float = 1e-05,
+    *,
+    out: Tensor | tuple[Tensor, Tensor] | None = None,
+    residual: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """`RMSNorm` of `a + b`, and the sum itself."""
+
+def causal_softmax(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`Softmax` of what row `i` of a matrix may see: all columns but the last `rows - 1 - i`. The others become 0."""
 
 def gelu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`input` times the normal distribution function of `input`."""
@@ -41,6 +63,20 @@ def hardtanh(
 ) -> Tensor:
     """`input` between `min_val` and `max_val`."""
 
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-05,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """A row with its mean taken away, divided by its standard deviation, times the weights, plus the bias; and, where they are asked for, what there is before the weights, and the deviation."""
+
+def log_softmax(input: Tensor, dim: int = -1, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of `Softmax`, computed without leaving the type's range."""
+
 def prelu(input: Tensor, weight: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`input` where it is positive, `weight * input` elsewhere; the weight may be broadcast."""
 
@@ -53,6 +89,16 @@ def relu(input: Tensor, inplace: bool = False, *, out: Tensor | None = None) -> 
 def relu6(input: Tensor, inplace: bool = False, *, out: Tensor | None = None) -> Tensor:
     """`input` between 0 and 6."""
 
+def rms_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    eps: float = 1e-05,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """A row divided by the root of the mean of its squares, times the weights."""
+
 def selu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Scaled exponential linear unit."""
 
@@ -64,6 +110,9 @@ def silu(input: Tensor, inplace: bool = False, *, out: Tensor | None = None) -> 
 
 def silu_and_mul(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`silu` of the first half of `input`'s last dimension, times the second half."""
+
+def softmax(input: Tensor, dim: int = -1, *, out: Tensor | None = None) -> Tensor:
+    """The exponentials of a row's elements, divided by their sum."""
 
 def softplus(
     input: Tensor, beta: float = 1.0, threshold: float = 20.0, *, out: Tensor | None = None

@@ -13,6 +13,7 @@ from infinirt.__main__ import part_path
 from infinirt.conformance.check import Failed, Limit
 
 from ..schema import Operator
+from ..schema.emit.header import repeats_dimensions
 
 # infiniDtype_t and infiniStatus_t of infinicore.h.
 DTYPES = {
@@ -103,9 +104,24 @@ def tensor(dtype: str, shape: Sequence[int], strides: Sequence[int] | None = Non
         call("infiniopDestroyTensorDescriptor", made)
 
 
-def numbers(operator: Operator, values: Mapping[str, float], at_compute: bool) -> list[Any]:
-    kinds: dict[str, Callable[[float], Any]] = {"float": ctypes.c_float, "double": ctypes.c_double}
-    return [kinds[a.ctype](values[a.name]) for a in operator.attributes if a.at_compute == at_compute]
+def numbers(operator: Operator, values: Mapping[str, Any], at_compute: bool) -> list[Any]:
+    """The arguments beside the tensors, of one of the two calls. Of rows, `values` may have `dims` and `keepdim`."""
+    kinds: dict[str, Callable[[Any], Any]] = {
+        "float": ctypes.c_float, "double": ctypes.c_double, "int": lambda value: ctypes.c_int(int(value)),
+        "bool": ctypes.c_bool,
+    }  # fmt: skip
+    again = at_compute and repeats_dimensions(operator)
+    given = [
+        kinds[a.ctype](values[a.name]) for a in operator.attributes if again or a.at_compute == at_compute
+    ]
+    along = operator.rows.along if operator.rows else "last"
+    dims: Sequence[int] = values.get("dims", (-1,))
+    if along == "axis":
+        return given if at_compute else [ctypes.c_int(dims[0]), *given]
+    if along == "dims":
+        listed = (ctypes.c_size_t * len(dims))(*dims)
+        return [listed, ctypes.c_size_t(len(dims)), *given, ctypes.c_bool(values.get("keepdim", False))]
+    return given
 
 
 def create_name(operator: Operator) -> str:
@@ -117,7 +133,7 @@ def create_arguments(
     owner: Pointer,
     result: Pointer,
     tensors: Mapping[str, Pointer | None],
-    values: Mapping[str, float],
+    values: Mapping[str, Any],
 ) -> list[Any]:
     given = [tensors[each.name] for each in operator.tensors]
     return [owner, ctypes.byref(result), *given, *numbers(operator, values, False)]
@@ -128,7 +144,7 @@ def compute_arguments(
     descriptor: Pointer,
     workspace: tuple[int | None, int],
     addresses: Mapping[str, int | None],
-    values: Mapping[str, float],
+    values: Mapping[str, Any],
     element: bytes,
     stream: Any,
 ) -> list[Any]:

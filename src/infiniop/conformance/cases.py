@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +50,7 @@ def create(
     operator: Operator,
     owner: Pointer,
     tensors: Mapping[str, Pointer | None],
-    values: Mapping[str, float],
+    values: Mapping[str, Any],
 ) -> Pointer:
     made = Pointer()
     arguments = calls.create_arguments(operator, owner, made, tensors, values)
@@ -68,7 +69,7 @@ def describe(
     owner: Pointer,
     operands: Mapping[str, Operand | None],
     dtypes: Mapping[str, str],
-    values: Mapping[str, float],
+    values: Mapping[str, Any],
 ) -> Pointer:
     """The operator's descriptor; those of the tensors are gone when it is used."""
     with ExitStack() as stack:
@@ -87,7 +88,7 @@ def compute(
     descriptor: Pointer,
     addresses: Mapping[str, int | None],
     stream: Any,
-    values: Mapping[str, float] | None = None,
+    values: Mapping[str, Any] | None = None,
     element: bytes = b"",
 ) -> None:
     size = calls.workspace_size(operator, descriptor)
@@ -114,15 +115,22 @@ def try_out(t: Bench, operator: Operator, owner: Pointer, stream: Any, trial: Tr
         addresses[name] = memory[id(root)] + operand.offset
     compute(t, operator, descriptor, addresses, stream, trial.values, trial.element)
     ok(rt.StreamSynchronize(stream))
-    out = trial.operands[operator.output.name]
-    assert out is not None
-    if not out.root.nbytes:
+    look_at(operator, trial, operator.output.name, memory)
+    for name, (expected, limit) in trial.further.items():
+        look_at(operator, replace(trial, expected=expected, limit=limit), name, memory)
+
+
+def look_at(operator: Operator, trial: Trial, name: str, memory: Mapping[int, int]) -> None:
+    """The elements of one output, and what lies beside them."""
+    out = trial.operands[name]
+    if out is None or not out.root.nbytes:
         return
     seen = bytearray(download(memory[id(out.root)], out.root.nbytes))
     result = out.over(seen)
     wrong = trials().wrong_elements(trial, out, result.copy())
     if wrong:
-        raise Failed(f"what NumPy gives for {operator.name} of {trial.what}", wrong)
+        which = f"{operator.name} ({name})" if len(operator.outputs) > 1 else operator.name
+        raise Failed(f"what NumPy gives for {which} of {trial.what}", wrong)
     result[...] = out.view
     same(bytes(seen), out.root.tobytes(), f"the memory beside the output of {operator.name}, {trial.what}")
 
@@ -143,11 +151,14 @@ def right_ones(operator: Operator) -> dict[str, Description]:
     """Descriptions that the operator takes."""
     dtype = "F32" if "F32" in operator.dtypes else operator.dtypes[0]
     shape = (3, 3) if operator.kind == "gemm" else (2, 3)
-    given: dict[str, Description] = {tensor.name: (dtype, shape, None) for tensor in operator.tensors}
+    shapes = {"element": shape, "column": shape[-1:], "row": shape[:-1]}
+    given: dict[str, Description] = {
+        tensor.name: (dtype, shapes[tensor.place], None) for tensor in operator.tensors
+    }
     if operator.halves:
         given[operator.inputs[0].name] = (dtype, (2, 6), None)
     if operator.dtype_rule == "truth":
-        given[operator.output.name] = ("U8", shape, None)
+        given[operator.output.name] = ("U8", *given[operator.output.name][1:])
     return given
 
 
@@ -172,18 +183,23 @@ def wrong_ones(operator: Operator) -> list[tuple[str, str, dict[str, Description
     for name in inputs:
         if name != out:
             dtype, shape, _ = right[name]
-            wider = (*shape[:-1], shape[-1] + 1)
+            wider = tuple(size + 1 for size in shape) if operator.rows else (*shape[:-1], shape[-1] + 1)
             add(f"{name} has shape {wider}", "BAD_TENSOR_SHAPE", **{name: (dtype, wider, None)})
     dtype, shape, _ = right[out]
-    add(f"{out} has stride 0", "BAD_TENSOR_STRIDES", **{out: (dtype, shape, (0, 1))})
+    add(f"{out} has stride 0", "BAD_TENSOR_STRIDES", **{out: (dtype, shape, (0, 1)[: len(shape)])})
     may_be_null = inputs[-1:] if operator.scalar_expression else []
+    may_be_null += [
+        tensor.name for tensor in operator.tensors if tensor.optional or tensor.default is not None
+    ]
     for name in {*inputs, out} - set(may_be_null):
         add(f"{name} is null", "NULL_POINTER", **{name: None})
     return found
 
 
 def refusals(operator: Operator, t: Bench) -> None:
-    values = {attribute.name: 1.0 for attribute in operator.attributes}
+    values: dict[str, Any] = {attribute.name: 1 for attribute in operator.attributes}
+    if operator.rows:
+        values["dims"] = (1,)
     function = f"infiniop{operator.name}"
     with calls.handle() as owner:
         for what, status, given in wrong_ones(operator):

@@ -68,8 +68,10 @@ class Trial:
     limit: Array | None = None
     """How far a finite element may be off; None: the bytes are the same."""
 
-    values: dict[str, float] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
     element: bytes = b""
+    further: dict[str, tuple[Array, Array | None]] = field(default_factory=dict)
+    """Outputs beside the first, with what they have to hold and how far that may be off."""
 
 
 def whole(array: Array) -> Operand:

@@ -307,11 +307,142 @@ def product_layouts(operator: Operator) -> Iterator[Trial]:
     yield trial(make((12, 14), 3), make((12, 0), 1), make((0, 14), 2), "nothing to sum up")
 
 
+# ---- rows as a whole
+
+ROWS = ("F16", "BF16", "F32", "F64", "BOOL")
+# What C takes as a float is that for the reference, too.
+SINGLE = {"float": np.float32}
+
+
+def row_values_of(operator: Operator) -> dict[str, float]:
+    return {a.name: float(SINGLE.get(a.ctype, float)(a.default or 0)) for a in operator.attributes}
+
+
+def row_input(operator: Operator, dtype: str, shape: Shape, seed: int) -> Operand:
+    if dtype == "BOOL":
+        return whole(np.random.default_rng(seed).random(shape) < 0.9)
+    return ordinary(operator, dtype, shape, seed)
+
+
+def row_inputs(operator: Operator, dtype: str, shape: Shape) -> list[Operand | None]:
+    """Rows along the last dimension."""
+    return [
+        row_input(operator, dtype, shape[-1:] if tensor.place == "column" else shape, i)
+        for i, tensor in enumerate(operator.inputs)
+    ]
+
+
+def row_limit(operator: Operator, expected: Array, dtype: str) -> Array | None:
+    """Roundings are units of the largest number of a row, where terms cancel; the result is rounded once more."""
+    if dtype not in FLOATS:
+        return None
+    finite = np.where(np.isfinite(expected), np.abs(expected), 0)
+    if expected.ndim and operator.output.place == "element":
+        finite = np.broadcast_to(np.max(finite, axis=-1, keepdims=True, initial=0), expected.shape)
+    return 0.5 * units(expected, dtype) + operator.ulps * units(finite, "F64" if dtype == "F64" else "F32")
+
+
+def row_trial(
+    operator: Operator,
+    dtype: str,
+    inputs: list[Operand | None],
+    what: str,
+    out: Callable[[Shape], Operand] | None = None,
+    axis: int = -1,
+) -> Trial:
+    """Rows along one dimension of the first input."""
+    values = row_values_of(operator)
+    arrays = [
+        np.float64(tensor.default or 0)
+        if operand is None
+        else operand.view.astype(np.float64)
+        if tensor.place == "column"
+        else np.moveaxis(operand.view.astype(np.float64), axis, -1)
+        for tensor, operand in zip(operator.inputs, inputs, strict=True)
+    ]
+    with np.errstate(all="ignore"):
+        results = operator.reference(np, *arrays, **values)
+    result_type = "U8" if operator.dtype_rule == "truth" else dtype
+    operands: dict[str, Operand | None] = {}
+    compared = []
+    for tensor, result in zip(
+        operator.outputs, results if isinstance(results, tuple) else (results,), strict=True
+    ):
+        expected = np.asarray(result)
+        limit = row_limit(operator, expected, result_type)
+        if tensor.place == "element":
+            expected = np.moveaxis(expected, -1, axis)
+            limit = None if limit is None else np.moveaxis(limit, -1, axis)
+        if result_type not in FLOATS:
+            expected = expected.astype(NUMPY[result_type])
+        operands[tensor.name] = (out or partial(raw, result_type, seed=9))(expected.shape)
+        compared.append((tensor.name, (expected, limit)))
+    operands |= dict(zip((tensor.name for tensor in operator.inputs), inputs, strict=True))
+    first = inputs[0]
+    assert first is not None
+    dims = (axis,) if operator.rows and operator.rows.along == "axis" else (axis % max(first.view.ndim, 1),)
+    return Trial(
+        f"{dtype}, {what}",
+        operands,
+        dict.fromkeys((tensor.name for tensor in operator.inputs), dtype)
+        | dict.fromkeys((tensor.name for tensor in operator.outputs), result_type),
+        *compared[0][1],
+        {**values, "dims": dims},
+        further=dict(compared[1:]),
+    )
+
+
+def row_values(operator: Operator) -> Iterator[Trial]:
+    for dtype in first_of(operator, ROWS):
+        for shape in ((3, 1), (4, 7), (2, 5, 1030)):
+            yield row_trial(operator, dtype, row_inputs(operator, dtype, shape), f"rows of {shape[-1]}")
+        if dtype not in FLOATS:
+            continue
+        numbers = [0.0, 1.0, -2.0, 20.0]
+        special_rows = [numbers, *([*numbers[:3], x] for x in (np.nan, np.inf, -np.inf)), [-np.inf] * 4]
+        inputs = row_inputs(operator, dtype, (5, 4))
+        inputs[0] = whole(np.array(special_rows).astype(NUMPY[dtype]))
+        yield row_trial(operator, dtype, inputs, "special values")
+
+
+def row_layouts(operator: Operator) -> Iterator[Trial]:
+    assert operator.rows is not None
+    dtype = "F32"
+
+    def elements(shape: Shape, view: Callable[[Operand], Operand]) -> list[Operand | None]:
+        made = row_inputs(operator, dtype, shape)
+        places = [tensor.place for tensor in operator.inputs]
+        return [
+            operand if operand is None or place == "column" else view(operand)
+            for operand, place in zip(made, places, strict=True)
+        ]
+
+    def with_gaps(shape: Shape) -> Operand:
+        made = raw("U8" if operator.dtype_rule == "truth" else dtype, tuple(2 * s + 3 for s in shape), 9)
+        return made[tuple(slice(-3, 0, -2) for _ in shape)]
+
+    yield row_trial(operator, dtype, row_inputs(operator, dtype, (0, 5)), "no rows")
+    yield row_trial(operator, dtype, elements((6, 9), lambda x: x[::-1, ::-1]), "backwards")
+    yield row_trial(operator, dtype, elements((9, 9), lambda x: x.turned), "transposed")
+    yield row_trial(operator, dtype, elements((1, 9), lambda x: x.repeated((4, 9))), "stride 0")
+    yield row_trial(
+        operator, dtype, row_inputs(operator, dtype, (6, 9)), "output with gaps, backwards", with_gaps
+    )
+    if operator.rows.along != "last":
+        yield row_trial(operator, dtype, row_inputs(operator, dtype, (30, 7)), "the first dimension", axis=0)
+        yield row_trial(operator, dtype, row_inputs(operator, dtype, (3, 30, 7)), "the middle one", axis=1)
+    if any(tensor.default is not None for tensor in operator.inputs):
+        inputs = row_inputs(operator, dtype, (4, 50))
+        left = zip(operator.inputs, inputs, strict=True)
+        given = [None if tensor.default is not None else operand for tensor, operand in left]
+        yield row_trial(operator, dtype, given, "inputs left out")
+
+
 VALUES: dict[str, Callable[[Operator], Iterator[Trial]]] = {
     "map": map_values, "copy": copy_values, "cast": cast_values, "constant": made_values, "fill": made_values,
-    "gemm": product_values,
+    "gemm": product_values, "rows": row_values,
 }  # fmt: skip
 LAYOUTS: dict[str, Callable[[Operator], Iterator[Trial]]] = {
     "map": map_layouts, "copy": copy_layouts, "cast": cast_layouts, "constant": made_layouts, "fill": made_layouts,
-    "gemm": product_layouts,
+    "gemm": product_layouts, "rows": row_layouts,
 }  # fmt: skip

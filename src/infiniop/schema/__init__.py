@@ -7,13 +7,17 @@ from .arithmetic import OPERATORS as ARITHMETIC
 from .functions import OPERATORS as FUNCTIONS
 from .model import Attribute, Operator, Tensor
 from .movement import OPERATORS as MOVEMENT
+from .norms import OPERATORS as NORMS
 from .products import OPERATORS as PRODUCTS
+from .reductions import OPERATORS as REDUCTIONS
 
 # As a reader looks for them.
 GROUPS: dict[str, tuple[Operator, ...]] = {
     "Arithmetic and comparisons": ARITHMETIC,
     "Functions of one number": FUNCTIONS,
     "Activations": ACTIVATIONS,
+    "Rows as a whole": NORMS,
+    "One number from each row": REDUCTIONS,
     "Copies, conversions, constants": MOVEMENT,
     "Products of matrices": PRODUCTS,
 }

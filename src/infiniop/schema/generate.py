@@ -24,7 +24,7 @@ if not __package__:
     __package__ = "infiniop_schema"
 
 from . import OPERATORS
-from .emit import cuda, glue, header, listing, maps, python_table
+from .emit import cuda, glue, header, listing, maps, python_table, rows
 
 
 def files() -> dict[str, str]:
@@ -39,6 +39,9 @@ def files() -> dict[str, str]:
         "build/infiniop/generated/maps.inc": maps.render(),
         "build/infiniop/generated/cuda_maps.inc": cuda.render(),
         "build/infiniop/generated/maps.h": maps.render_numbers(),
+        "build/infiniop/generated/rows.inc": rows.render(),
+        "build/infiniop/generated/rows.h": rows.render_numbers(),
+        "build/infiniop/generated/cuda_rows.inc": rows.render_cuda(),
         "build/infinicore/generated/operators_table.inc": python_table.render(),
         "python/operators.pyi": python_table.render_stubs(functional=False),
         "python/functional.pyi": python_table.render_stubs(functional=True),

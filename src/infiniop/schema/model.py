@@ -22,11 +22,13 @@ COMPUTED_AS = {
     "F8": "float", "F16": "float", "BF16": "float", "F32": "float", "F64": "double",
     "I8": "int8_t", "I16": "int16_t", "I32": "int32_t", "I64": "int64_t",
     "U8": "uint8_t", "U16": "uint16_t", "U32": "uint32_t", "U64": "uint64_t",
+    "BOOL": "uint8_t",
 }  # fmt: skip
 
 Role = Literal["out", "inout", "in", "unused"]
 DtypeRule = Literal["same", "truth", "cast"]
-Kind = Literal["map", "copy", "cast", "constant", "fill", "gemm"]
+Kind = Literal["map", "copy", "cast", "constant", "fill", "gemm", "rows"]
+Place = Literal["element", "column", "row"]
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,60 @@ class Tensor:
 
     name: str
     role: Role = "in"
+    place: Place = "element"
+    """Of row operators: whether there is an element for each element of the rows, for each column, or for each row."""
+
+    default: float | None = None
+    """Of row operators: what all elements of an input are that is null."""
+
+    optional: bool = False
+    """Of row operators: whether an output may be null. Python does not ask for such an output."""
+
+    python: str = ""
+    """Its name in Python, where it is not the one that such inputs have in all operators."""
+
+
+@dataclass(frozen=True)
+class Each:
+    """A value for each element of a row, which later steps know under its name."""
+
+    name: str
+    expression: str
+
+
+@dataclass(frozen=True)
+class Reduce:
+    """One number for a row, from an expression of each of its elements."""
+
+    name: str
+    how: Literal["sum", "max", "min", "prod"]
+    expression: str
+
+
+@dataclass(frozen=True)
+class Rows:
+    """How an operator on rows computes: steps one after the other, then the results.
+
+    Expressions are those of element-wise operators. They know the inputs and the attributes, `n`, which is how many elements a row
+    has, and the names of earlier steps.
+    """
+
+    steps: tuple[Each | Reduce, ...]
+    results: tuple[tuple[str, str], ...]
+    """For each output its name and an expression; those of a row's only element know no inputs."""
+
+    along: Literal["last", "axis", "dims"] = "last"
+    """What a row is: the last dimension; the one that a parameter names; or any, of which the parameters are a list and `keepdim`."""
+
+    axis: str = "dim"
+    """The name of that parameter in C. In Python it is `dim`."""
+
+    reach: str = ""
+    """How many elements of a row take part, from the first on, in terms of `n`, of `row`, the number of the row in the
+    dimension before the last, and of `rows`, the size of that dimension. The results of other elements are 0."""
+
+    needs_elements: bool = False
+    """Whether rows without elements are refused."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +99,14 @@ class Attribute:
     """A number beside the tensors, given when the descriptor is created or, `at_compute`, with every call."""
 
     name: str
-    ctype: Literal["float", "double"]
+    ctype: Literal["float", "double", "int", "bool"]
     doc: str
     at_compute: bool = False
     default: float | None = None
     """What a call from Python may leave out; C functions take every attribute."""
+
+    python: str = ""
+    """Its name in Python, where that is another one."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +138,9 @@ class Operator:
     """The two names under which the expression has the halves of the only input, split along its last dimension."""
 
     kind: Kind = "map"
+    rows: Rows | None = None
+    """Of kind `rows`, and of no other."""
+
     attributes: tuple[Attribute, ...] = ()
     header: str = ""
     """The file below infiniop/ops/, without .h; the name in small letters unless said otherwise."""
@@ -104,6 +166,9 @@ class Operator:
     inplace: bool = False
     """Whether it takes `inplace=` there."""
 
+    shape_parameter: str = ""
+    """A parameter that Python takes behind the first input, for callers who are used to it: the shape of the second input."""
+
     published: bool = True
     """False for operators that InfiniCore's header does not have."""
 
@@ -117,8 +182,13 @@ class Operator:
     """How far a result may be from the rounded reference, in units of the last place."""
 
     def __post_init__(self) -> None:
-        outputs = [tensor.name for tensor in self.tensors if tensor.role in ("out", "inout")]
-        if len(outputs) != 1:
+        outputs = [tensor.name for tensor in self.outputs]
+        if (self.kind == "rows") != (self.rows is not None):
+            raise ValueError(f"{self.name}: `rows` has steps, the other kinds have none")
+        if self.rows is not None:
+            if [name for name, _ in self.rows.results] != outputs:
+                raise ValueError(f"{self.name}: each of {outputs} has a result, in this order")
+        elif len(outputs) != 1:
             raise ValueError(f"{self.name}: an operator has one output, not {outputs}")
         if (self.kind == "map") != bool(self.expression):
             raise ValueError(f"{self.name}: `map` has an expression, the other kinds have none")
@@ -143,8 +213,13 @@ class Operator:
         return self.python or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", self.name).lower()
 
     @property
+    def outputs(self) -> tuple[Tensor, ...]:
+        return tuple(tensor for tensor in self.tensors if tensor.role in ("out", "inout"))
+
+    @property
     def output(self) -> Tensor:
-        return next(tensor for tensor in self.tensors if tensor.role in ("out", "inout"))
+        """The first of them."""
+        return self.outputs[0]
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
@@ -152,10 +227,10 @@ class Operator:
 
     @property
     def ordered(self) -> tuple[Tensor, ...]:
-        """The tensors as the library keeps them: the output, the inputs, what is not used. One that is both, or
+        """The tensors as the library keeps them: outputs, inputs, what is not used. One that is both, or
         halves, stands there twice."""
         unused = tuple(tensor for tensor in self.tensors if tensor.role == "unused")
-        return (self.output, *self.inputs, *(self.inputs if self.halves else ()), *unused)
+        return (*self.outputs, *self.inputs, *(self.inputs if self.halves else ()), *unused)
 
     @property
     def operands(self) -> tuple[str, ...]:
@@ -170,4 +245,5 @@ class Operator:
     @property
     def computed_types(self) -> tuple[str, ...]:
         """The C types that there are kernels for, each once."""
-        return tuple(dict.fromkeys(COMPUTED_AS[dtype] for dtype in self.dtypes)) if self.kind == "map" else ()
+        computes = self.kind in ("map", "rows")
+        return tuple(dict.fromkeys(COMPUTED_AS[dtype] for dtype in self.dtypes)) if computes else ()

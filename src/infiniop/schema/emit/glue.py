@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from .. import OPERATORS
 from ..model import EVERYTHING, Operator
-from .header import signatures
+from . import rows
+from .header import repeats_dimensions, signatures
 from .maps import without_last
 
-KINDS = {"map": "Map", "copy": "Copy", "cast": "Cast", "constant": "Constant", "fill": "Fill", "gemm": "Gemm"}
+KINDS = {
+    "map": "Map", "copy": "Copy", "cast": "Cast", "constant": "Constant", "fill": "Fill", "gemm": "Gemm", "rows": "Rows",
+}  # fmt: skip
 
 
 def info(number: int, operator: Operator, called: str = "") -> str:
@@ -20,13 +23,26 @@ def info(number: int, operator: Operator, called: str = "") -> str:
         f"{f'k{operator.name}Map' if operator.kind == 'map' else -1}, {len(operator.operands)}, {len(operator.ordered)}, "
         f"{{{names}}}, {dtypes}, {constant}, {'true' if operator.halves else 'false'}, "
         f"{f'&k{without_last(operator).name}' if operator.scalar_expression else 'nullptr'}, "
-        f"{str(any(not attribute.at_compute for attribute in operator.attributes)).lower()}}};"
+        f"{str(any(not attribute.at_compute for attribute in operator.attributes)).lower()}, {len(operator.outputs)}, "
+        f"{f'&kRowsOf{operator.name}' if operator.rows else 'nullptr'}}};"
     )
 
 
 def numbers(operator: Operator, at_compute: bool) -> str:
     """The attributes that one of the calls is given, in their places."""
-    return ", ".join(a.name if a.at_compute == at_compute else "0" for a in operator.attributes)
+    return ", ".join(
+        (f"double({a.name})" if a.ctype in ("int", "bool") else a.name) if a.at_compute == at_compute else "0"
+        for a in operator.attributes
+    )
+
+
+def dimensions(operator: Operator) -> str:
+    """The argument of create_operator() that says where rows lie."""
+    if operator.rows is None or operator.rows.along == "last":
+        return ""
+    if operator.rows.along == "axis":
+        return f", {{{operator.rows.axis}, nullptr, 0, true}}"
+    return ", {0, dim, dim_size, keepdim}"
 
 
 def functions(operator: Operator) -> list[str]:
@@ -50,7 +66,7 @@ def functions(operator: Operator) -> list[str]:
         lines.append(f"  const double attributes[kMaxAttributes] = {{{numbers(operator, False)}}};")
     lines += [
         f"  return create_operator(__func__, k{name}, handle, reinterpret_cast<void**>(desc_ptr), tensors, "
-        f"{'attributes' if early else 'nullptr'});",
+        f"{'attributes' if early else 'nullptr'}{dimensions(operator)});",
         "}",
     ]
     if operator.has_workspace:
@@ -62,6 +78,9 @@ def functions(operator: Operator) -> list[str]:
         f"infiniStatus_t {compute}({given[compute]}) {{",
         f"  void* const addresses[] = {{{addresses}}};",
     ]
+    if repeats_dimensions(operator):
+        again = ["dim", "dim_size", *(attribute.name for attribute in operator.attributes), "keepdim"]
+        lines.append("".join(f"  (void){name};" for name in again))
     if late:
         lines.append(f"  const double attributes[kMaxAttributes] = {{{numbers(operator, True)}}};")
     values = ", ".join(
@@ -83,7 +102,7 @@ def functions(operator: Operator) -> list[str]:
 def render() -> str:
     for operator in OPERATORS:
         if (
-            len(operator.ordered) > 4
+            len(operator.ordered) > (6 if operator.rows else 4)
             or len(operator.attributes) > 2
             or not set(operator.dtypes) <= set(EVERYTHING)
         ):
@@ -98,6 +117,7 @@ def render() -> str:
             "using namespace infiniop;",
             "",
             "namespace {",
+            *(line for operator in rows.ROWS for line in rows.info(operator)),
             *(
                 info(number, without_last(operator), operator.name)
                 for number, operator in enumerate(OPERATORS)

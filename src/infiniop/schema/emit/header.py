@@ -14,16 +14,34 @@ DECLARE = "__INFINI_C __export infiniStatus_t"
 def create_params(operator: Operator) -> list[str]:
     tensors = [f"infiniopTensorDescriptor_t {tensor.name}_desc" for tensor in operator.tensors]
     given = [declared(attribute) for attribute in operator.attributes if not attribute.at_compute]
+    given = row_params(operator, given)
     return ["infiniopHandle_t handle", f"infiniop{operator.name}Descriptor_t* desc_ptr", *tensors, *given]
+
+
+def row_params(operator: Operator, given: list[str]) -> list[str]:
+    """The attributes, and what says along which dimensions rows lie."""
+    along = operator.rows.along if operator.rows else "last"
+    if operator.rows is None or along == "last":
+        return given
+    if along == "axis":
+        return [f"int {operator.rows.axis}", *given]
+    return ["size_t* dim", "size_t dim_size", *given, "bool keepdim"]
 
 
 def compute_params(operator: Operator) -> list[str]:
     workspace = ["void* workspace", "size_t workspace_size"] if operator.has_workspace else []
     tensors = [("" if t.role in ("out", "inout") else "const ") + f"void* {t.name}" for t in operator.tensors]
     given = [declared(attribute) for attribute in operator.attributes if attribute.at_compute]
+    if repeats_dimensions(operator):
+        given = row_params(operator, [declared(attribute) for attribute in operator.attributes])
     if operator.kind == "fill":
         given.append("const void* value")
     return [f"infiniop{operator.name}Descriptor_t desc", *workspace, *tensors, *given, "void* stream"]
+
+
+def repeats_dimensions(operator: Operator) -> bool:
+    """Whether the published compute call names again what the descriptor was made for."""
+    return operator.rows is not None and operator.rows.along == "dims"
 
 
 def declared(attribute: Attribute) -> str:
@@ -48,11 +66,13 @@ def render(operator: Operator) -> str:
         f"/* infiniop/ops/{operator.file}.h: {operator.name}. {operator.doc}",
         f" * {types}",
         *(f" * {attribute.name}: {attribute.doc}." for attribute in operator.attributes),
+        *(f" * {line}" for line in row_notes(operator)),
         " */",
         NOTICE,
         f"#ifndef {guard}",
         f"#define {guard}",
         "",
+        *(["#include <stdbool.h>", ""] if repeats_dimensions(operator) else []),
         '#include "infiniop/handle.h"',
         '#include "infiniop/operator_descriptor.h"',
         '#include "infiniop/tensor_descriptor.h"',
@@ -67,6 +87,34 @@ def render(operator: Operator) -> str:
             "",
         ]
     return "\n".join([*lines, f"#endif /* {guard} */", ""])
+
+
+def row_notes(operator: Operator) -> list[str]:
+    """What rows are, and which tensors may be null."""
+    if operator.rows is None:
+        return []
+    notes = {
+        "last": ["Rows lie along the last dimension."],
+        "axis": [
+            f"{operator.rows.axis}: the dimension that rows lie along; negative ones count from the last."
+        ],
+        "dims": [
+            "dim, dim_size: the dimensions that a row is made of; none: all of them.",
+            "keepdim: whether they stand in the output's shape, with size 1.",
+            "The compute call takes them once more, and does not look at them.",
+        ],
+    }[operator.rows.along]
+    for tensor in operator.tensors:
+        if tensor.optional:
+            notes.append(f"{tensor.name} may be null, and is not written then.")
+        elif tensor.default is not None:
+            notes.append(f"{tensor.name} may be null, which is the same as elements of {tensor.default:g}.")
+    columns = [tensor.name for tensor in operator.inputs if tensor.place == "column"]
+    if columns:
+        notes.append(
+            f"{', '.join(columns)}: one element for each of a row; F32 where the others are narrower is possible."
+        )
+    return notes
 
 
 ASYNCHRONOUS = "Compute is asynchronous, as a kernel launch is, and can be captured into a graph."

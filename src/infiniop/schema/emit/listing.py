@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import GROUPS, OPERATORS
-from ..model import COMPLEX, EVERYTHING, FLOATS, INTEGERS, Operator
+from ..model import COMPLEX, EVERYTHING, FLOATS, INTEGERS, Each, Operator
 from .python_table import PUBLIC, python_parameters
 
 INTRODUCTION = """# The {count} operators
@@ -13,7 +13,8 @@ Each operator has [functions of its own in C](operators.md), declared in the hea
 call](infinicore.md): `infinicore.add`; those marked *nn* are in `infinicore.nn.functional`, too. Where there is no Python form, functions
 that are written out do the same: `zeros`, `ones`, `full`, `Tensor.copy_`, `Tensor.broadcast_to`, `matmul`.
 
-The formula gives an element of the result, and is what CPU and GPU kernels are made from; its names are C's. `F8` is e4m3fn; *floats*
+The formula gives an element of the result, and is what CPU and GPU kernels are made from; its names are C's. Operators on rows have
+several: numbers of a row, `sum(x * x)` and so on, and then what is made of them; `n` is how many elements a row has. `F8` is e4m3fn; *floats*
 are {floats}, *integers* {integers}, *complex* {complex}.
 
 This page is written by `python -m infiniop > docs/operator-list.md`.
@@ -35,7 +36,11 @@ def types(operator: Operator) -> str:
 def signature(operator: Operator) -> str:
     given = [attribute.name for attribute in operator.attributes]
     inputs = [tensor.name for tensor in operator.tensors if tensor.role != "out"]
-    return f"`{operator.output.name}` from {', '.join(f'`{n}`' for n in [*inputs, *given]) or 'nothing'}"
+    along = operator.rows.along if operator.rows else "last"
+    if operator.rows and along != "last":
+        given = [operator.rows.axis, *given] if along == "axis" else ["dim", *given, "keepdim"]
+    outputs = ", ".join(f"`{tensor.name}`" for tensor in operator.outputs)
+    return f"{outputs} from {', '.join(f'`{n}`' for n in [*inputs, *given]) or 'nothing'}"
 
 
 def python_form(operator: Operator) -> str:
@@ -48,8 +53,18 @@ def python_form(operator: Operator) -> str:
     return text + (f", `{symbol}`" if symbol else "")
 
 
+def formula_of(operator: Operator) -> str:
+    if operator.rows is None:
+        return f"`{operator.expression}`" if operator.expression else ""
+    steps = [
+        f"`{step.name} = {step.expression if isinstance(step, Each) else f'{step.how}({step.expression})'}`"
+        for step in operator.rows.steps
+    ]
+    return ", ".join([*steps, *(f"`{name} = {expression}`" for name, expression in operator.rows.results)])
+
+
 def row(operator: Operator) -> str:
-    formula = f"`{operator.expression}`" if operator.expression else ""
+    formula = formula_of(operator)
     if operator.scalar_expression:
         formula += f" or `{operator.scalar_expression}`"
     cells = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from .. import OPERATORS
 from ..model import Attribute, Operator, Tensor
@@ -12,10 +13,11 @@ from .header import signatures
 # csrc/bindings/infinicore/operators.cpp first.
 RULES = {
     "map": "Broadcast", "copy": "Broadcast", "cast": "Broadcast", "constant": "Given", "fill": "Given", "gemm": "Product",
+    "rows": "Rows",
 }  # fmt: skip
 CALLABLE = tuple(operator for operator in OPERATORS if operator.kind in RULES)
 # What `infinicore` offers under the operators' own names; the rest is used by functions that are written out.
-PUBLIC = tuple(operator for operator in CALLABLE if operator.kind in ("map", "cast"))
+PUBLIC = tuple(operator for operator in CALLABLE if operator.kind in ("map", "cast", "rows"))
 
 # Inputs are named in Python as PyTorch and InfiniCore name them.
 COMMON_NAMES = {"x": "input", "a": "input", "b": "other", "src": "input"}
@@ -45,7 +47,27 @@ def written_input(operator: Operator) -> int:
 
 def parameter(operator: Operator, tensor: Tensor) -> str:
     """An input's name. Where one of them is written, the names of linear algebra are kept, as InfiniCore does."""
+    if tensor.python:
+        return tensor.python
     return tensor.name if written_input(operator) >= 0 else COMMON_NAMES.get(tensor.name, tensor.name)
+
+
+def outputs_of(operator: Operator) -> tuple[Tensor, ...]:
+    """Those that Python has: what may be left out is left out there."""
+    return tuple(tensor for tensor in operator.outputs if not tensor.optional)
+
+
+def output_parameters(operator: Operator) -> list[str]:
+    """The first one is `out`, whatever it is called in C."""
+    return ["out", *(tensor.python or tensor.name for tensor in outputs_of(operator)[1:])]
+
+
+def attribute_name(attribute: Attribute) -> str:
+    return attribute.python or attribute.name
+
+
+def along(operator: Operator) -> str:
+    return operator.rows.along if operator.rows else "none"
 
 
 def shape_rule(operator: Operator) -> str:
@@ -63,8 +85,9 @@ def row(operator: Operator) -> list[str]:
     late = [f"attributes[{i}]" for i, a in enumerate(attributes) if a.at_compute]
     early_values = early or ["0"] * sum(not a.at_compute for a in operator.attributes)
     late_values = late or ["0"] * sum(a.at_compute for a in operator.attributes)
-    unused_tensors = [tensor for tensor in operator.tensors if tensor.role == "unused"]
-    tensors = [operator.output, *inputs_of(operator), *unused_tensors]
+    unused_tensors = [tensor for tensor in operator.tensors if tensor.role == "unused" or tensor.optional]
+    outputs = outputs_of(operator)
+    tensors = [*outputs, *inputs_of(operator), *unused_tensors]
     places = {tensor.name: str(i) for i, tensor in enumerate(tensors)}
     given = [f"tensors[{places[tensor.name]}]" for tensor in operator.tensors]
     addresses = [f"addresses[{places[tensor.name]}]" for tensor in operator.tensors]
@@ -76,8 +99,16 @@ def row(operator: Operator) -> list[str]:
         if operator.has_workspace
         else "(void(descriptor), *size = 0, INFINI_STATUS_SUCCESS)"
     )
-    names = [*(parameter(operator, t) for t in inputs_of(operator)), *(a.name for a in attributes)]
+    names = [*(parameter(operator, t) for t in inputs_of(operator)), *map(attribute_name, attributes)]
+    dimensions = {
+        "axis": ["dimensions.axis"],
+        "dims": ["const_cast<size_t*>(dimensions.dims)", "dimensions.count"],
+    }.get(along(operator), [])
+    keepdim = ["dimensions.keeps"] if along(operator) == "dims" else []
+    # What the compute call takes once more, it does not look at.
+    again = ["nullptr", "0", *("false" for _ in operator.attributes), "false"] if keepdim else []
     unused = "".join(f"(void){what}; " for what in ("attributes",) if not early)
+    unused += "" if dimensions else "(void)dimensions; "
     unused_late = "".join(
         f"(void){what}; "
         for what, used in (
@@ -93,21 +124,26 @@ def row(operator: Operator) -> list[str]:
         f" {quoted(documentation(operator, functional=False))},",
         f" {quoted(documentation(operator, functional=True))},",
         f" ShapeRule::{shape_rule(operator)}, DtypeRule::{operator.dtype_rule.capitalize()}, "
-        f"{len(operator.inputs)}, {len(tensors)}, {len(attributes)}, {written_input(operator)}, "
+        f"{len(outputs)}, {len(operator.inputs)}, {len(tensors)}, {len(attributes)}, {written_input(operator)}, "
         f"{str(bool(early)).lower()}, {str(operator in PUBLIC).lower()}, {str(operator.functional).lower()}, "
         f"{str(operator.inplace).lower()}, {str(operator.kind == 'fill').lower()}, {str(copies(operator)).lower()},",
+        f" RowsAlong::{along(operator).capitalize()}, {{{', '.join(truth(t.place == 'row') for t in outputs)}}}, "
+        f"{{{', '.join(truth(t.default is not None) for t in inputs_of(operator))}}}, {quoted(operator.shape_parameter)}, "
+        f"{{{', '.join(quoted(n) for n in output_parameters(operator))}}},",
         f" {{{', '.join(quoted(n) for n in names)}}},",
         f" {{{', '.join(number(a.default) for a in attributes)}}},",
         f" {{{', '.join(str(a.default is None).lower() for a in attributes)}}},",
-        " [](infiniopHandle_t handle, void** result, const infiniopTensorDescriptor_t* tensors, const double* attributes) {",
+        f" {{{', '.join(truth(a.ctype == 'int') for a in attributes)}}},",
+        " [](infiniopHandle_t handle, void** result, const infiniopTensorDescriptor_t* tensors, const double* attributes,",
+        "    const Dimensions& dimensions) {",
         f"   {unused}return library.infiniopCreate{name}Descriptor("
-        f"{', '.join(['handle', f'reinterpret_cast<infiniop{name}Descriptor_t*>(result)', *given, *casts(operator, early_values, False)])});",
+        f"{', '.join(['handle', f'reinterpret_cast<infiniop{name}Descriptor_t*>(result)', *given, *dimensions, *casts(operator, early_values, False), *keepdim])});",
         " },",
         f" [](void* descriptor, size_t* size) {{ return {size}; }},",
         " [](void* descriptor, void* workspace, size_t workspace_size, void* const* addresses, const double* attributes,",
         "    const void* element, void* stream) {",
         f"   {unused_late}return library.infiniop{name}("
-        f"{', '.join([typed, *workspace, *addresses, *casts(operator, late_values, True), *element, 'stream'])});",
+        f"{', '.join([typed, *workspace, *addresses, *casts(operator, late_values, True), *again, *element, 'stream'])});",
         " },",
         f" [](void* descriptor) {{ return library.infiniopDestroy{name}Descriptor({typed}); }}}},",
     ]
@@ -118,25 +154,92 @@ def casts(operator: Operator, places: list[str], at_compute: bool) -> list[str]:
     return [f"static_cast<{a.ctype}>({place})" for a, place in zip(taken, places, strict=True)]
 
 
+def truth(value: bool) -> str:
+    return str(value).lower()
+
+
 def quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
+@dataclass(frozen=True)
+class Parameter:
+    """One of a function, as help() and as type stubs write it."""
+
+    plain: str
+    typed: str
+
+
+def parameters(operator: Operator) -> list[Parameter]:
+    """Those that may be given by position, but for `inplace`."""
+    found = []
+    written = written_input(operator)
+    for i, tensor in enumerate(inputs_of(operator)):
+        name = parameter(operator, tensor)
+        if operator.rows and tensor.default is not None:
+            found.append(Parameter(f"{name}=None", f"{name}: Tensor | None = None"))
+        else:
+            number = "" if operator.rows or i == max(written, 0) else " | float"
+            found.append(Parameter(name, f"{name}: Tensor{number}"))
+        if i == 0 and operator.shape_parameter:
+            found.append(Parameter(operator.shape_parameter, f"{operator.shape_parameter}: Sequence[int]"))
+    if along(operator) == "axis":
+        found.append(Parameter("dim=-1", "dim: int = -1"))
+    if along(operator) == "dims":
+        found.append(Parameter("dim=None", "dim: int | Sequence[int] | None = None"))
+    found += [attribute_parameter(a) for a in attributes_of(operator)]
+    if along(operator) == "dims":
+        found.append(Parameter("keepdim=False", "keepdim: bool = False"))
+    return found
+
+
+def attribute_parameter(attribute: Attribute) -> Parameter:
+    name = attribute_name(attribute)
+    if attribute.ctype == "bool":
+        return Parameter(f"{name}={bool(attribute.default)}", f"{name}: bool = {bool(attribute.default)}")
+    if attribute.ctype == "int":
+        return Parameter(f"{name}={attribute.default:g}", f"{name}: int = {attribute.default:g}")
+    if attribute.default is None:
+        return Parameter(name, f"{name}: float")
+    return Parameter(f"{name}={attribute.default:g}", f"{name}: float = {float(attribute.default)!r}")
+
+
+def row_notes(operator: Operator) -> list[str]:
+    """What Python takes beside what C does."""
+    if operator.rows is None:
+        return []
+    notes = {
+        "last": ["Rows lie along the last dimension."],
+        "axis": ["dim: the dimension that rows lie along."],
+        "dims": [
+            "dim: the dimension, or those, that a row is made of; None: all of them.",
+            "keepdim: whether they stay, with size 1.",
+        ],
+    }[operator.rows.along]
+    if operator.shape_parameter:
+        notes.append(f"{operator.shape_parameter}: the shape of the weights, a list of one size.")
+    if len(outputs_of(operator)) > 1:
+        notes.append(f"Gives a tuple: {', '.join(tensor.name for tensor in outputs_of(operator))}.")
+    return notes
+
+
 def python_parameters(operator: Operator, functional: bool = False) -> list[str]:
-    given = [parameter(operator, tensor) for tensor in inputs_of(operator)]
-    given += [f"{a.name}={a.default:g}" if a.default is not None else a.name for a in attributes_of(operator)]
+    given = [p.plain for p in parameters(operator)]
     if functional and operator.inplace:
         given.append("inplace=False")
     if written_input(operator) >= 0:
         return given
-    return [*given, "*", "out" if operator.dtype_rule == "cast" else "out=None"]
+    if operator.dtype_rule == "cast":
+        return [*given, "*", "out"]
+    return [*given, "*", *(f"{name}=None" for name in output_parameters(operator))]
 
 
 def documentation(operator: Operator, functional: bool) -> str:
     """The text that help() shows, after the signature that CPython reads out of it."""
     given = ", ".join(python_parameters(operator, functional))
     text = [f"{operator.python_name}({given})\n--\n", sentence(operator)]
-    text += [f"{a.name}: {a.doc}." for a in attributes_of(operator)]
+    text += [f"{attribute_name(a)}: {a.doc}." for a in attributes_of(operator)]
+    text += row_notes(operator)
     text.append(f"Element types: {', '.join(operator.dtypes)}.")
     return "\n".join(text)
 
@@ -188,38 +291,37 @@ HEAD = '"""{0}. Generated from src/infiniop/schema: change the operator\'s entry
 
 
 def stub(operator: Operator, functional: bool) -> list[str]:
-    def attribute(a: Attribute) -> str:
-        return f"{a.name}: float" + ("" if a.default is None else f" = {float(a.default)!r}")
-
-    written = written_input(operator)
-    tensors = [parameter(operator, tensor) for tensor in inputs_of(operator)]
-    given = [
-        f"{name}: Tensor" if i == max(written, 0) else f"{name}: Tensor | float"
-        for i, name in enumerate(tensors)
-    ]
-    given += [attribute(a) for a in operator.attributes]
+    given = [p.typed for p in parameters(operator)]
     if functional and operator.inplace:
         given.append("inplace: bool = False")
-    if written < 0:
-        given += ["*", "out: Tensor" if operator.dtype_rule == "cast" else "out: Tensor | None = None"]
-    return [*head(operator.python_name, given), f'    """{sentence(operator)}"""', ""]
+    names = output_parameters(operator)
+    if operator.dtype_rule == "cast":
+        given += ["*", "out: Tensor"]
+    elif len(names) > 1:
+        pair = "Tensor | tuple[Tensor, Tensor] | None"
+        given += ["*", f"out: {pair} = None", *(f"{name}: Tensor | None = None" for name in names[1:])]
+    elif written_input(operator) < 0:
+        given += ["*", "out: Tensor | None = None"]
+    result = "tuple[Tensor, Tensor]" if len(names) > 1 else "Tensor"
+    return [*head(operator.python_name, given, result), f'    """{sentence(operator)}"""', ""]
 
 
-def head(name: str, given: list[str]) -> list[str]:
+def head(name: str, given: list[str], result: str) -> list[str]:
     """A function's first lines, cut as the formatter cuts them."""
-    line = f"def {name}({', '.join(given)}) -> Tensor:"
+    line = f"def {name}({', '.join(given)}) -> {result}:"
     if len(line) <= LONGEST_LINE:
         return [line]
     inner = f"    {', '.join(given)}"
     body = [inner] if len(inner) <= LONGEST_LINE else [f"    {parameter}," for parameter in given]
-    return [f"def {name}(", *body, ") -> Tensor:"]
+    return [f"def {name}(", *body, f") -> {result}:"]
 
 
 def render_stubs(functional: bool) -> str:
     """Type stubs of the module that has the operators' functions."""
     chosen = [operator for operator in PUBLIC if operator.functional or not functional]
     what = "Functions of neural networks" if functional else "Operators as functions"
-    lines = [HEAD.format(what), f"from {'..' if functional else '.'}tensor import Tensor", ""]
+    lines = [HEAD.format(what), "from collections.abc import Sequence", ""]
+    lines += [f"from {'..' if functional else '.'}tensor import Tensor", ""]
     # Numbers in names count as numbers: log1p, log10.
     names = sorted(
         (operator.python_name for operator in chosen),

@@ -1,0 +1,20 @@
+// What is wrong with a call: the operator library says it in C's words, and here it is said with the names that the caller knows.
+#pragma once
+
+#include <string>
+
+#include "bindings/infinicore/operators.h"
+
+namespace infinicore {
+
+/// Sets the exception for a status with which a descriptor was refused. `tensors` are outputs, then inputs.
+void explain(infiniStatus_t status, const OperatorRow& row, TensorObject* const* tensors, const Dimensions& dimensions);
+
+/// The shape, as Python shows it.
+std::string text_of(const TensorObject& tensor);
+
+/// What shape an output of an operator on rows has; true, as rules that can fail.
+bool row_shape(const OperatorRow& row, int output, const TensorObject& input, const Dimensions& dimensions,
+               Py_ssize_t* shape, int* ndim);
+
+}  // namespace infinicore

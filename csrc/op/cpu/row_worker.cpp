@@ -1,0 +1,404 @@
+#include "op/cpu/row_worker.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "op/cpu/buffer.h"
+#include "op/cpu/gather.h"
+
+namespace infiniop::cpu {
+
+namespace {
+
+constexpr int64_t kWidest = 8;  // bytes of an element, in memory or computed in
+// While a row is computed with, its outputs and the next row's inputs are asked for, so that memory and arithmetic go on at once: so many
+// elements at a time, which is as many lines as are under way together; and only of rows of which both stay in the second-level cache.
+constexpr int64_t kAhead = 256, kLongestAhead = 128 * 1024;
+
+class RowWorker {
+ public:
+  RowWorker(const RowWork& work, void** tensors)
+      : work_(work),
+        info_(*work.info),
+        rows_(*work.info->rows),
+        columns_(work.rows.columns),
+        loops_(tiles()),
+        size_(size_of_computed(work)),
+        length_(work.rows.length()),
+        is_kept_(length_ <= kLongestKeptRow) {
+    for (int t = 0; t < info_.tensors; ++t) memory_[t] = *static_cast<char**>(tensors[t]);
+    for (int t = 0; t < info_.tensors; ++t) {
+      side_by_side_[t] = is_staged(t) || (columns_.levels == 1 && columns_.stride[t][0] == work.route[t].element_size);
+    }
+    for (int step = 0; step < rows_.steps; ++step) {
+      const RowStepKind kind = rows_.step[step].kind;
+      if (kind == RowStepKind::Each) {
+        step_of_value_[values_++] = step;
+      } else {
+        reduce_[step] = loops_.reduce[static_cast<int>(kind) - static_cast<int>(RowStepKind::Sum)][work.computed];
+        of_nothing_[step] = reduce_[step](0, nullptr);
+      }
+    }
+    for (int t = 0; t < info_.outputs; ++t) {
+      element_results_ += work.rows.is_given[t] && rows_.place[t] == RowPlace::Element;
+    }
+  }
+
+  bool run(int64_t begin, int64_t end) {
+    if (!find_memory()) return false;
+    std::copy_n(work_.attributes, rows_.attributes, scalars_);
+    scalars_[rows_.attributes] = static_cast<double>(length_);
+    fill_what_is_missing();
+    const RowNest& outer = work_.rows.rows;
+    Position position(outer, begin);
+    for (int t = 0; t < info_.tensors; ++t) first_[t] = memory_[t] + position.offset(outer, outer.stride[t]);
+    while (begin < end) {
+      const int64_t side_by_side = std::min(end - begin, outer.size[0] - position.at[0]);
+      const int64_t count = work_.staged ? std::min(kStagedRows, side_by_side) : side_by_side;
+      run_some(begin, count);
+      begin += count;
+      // To the next one of them, and where there is none, along the outer levels.
+      for (int t = 0; t < info_.tensors; ++t) first_[t] += count * outer.stride[t][0];
+      position.at[0] += count;
+      for (int level = 0; position.at[level] == outer.size[level] && level + 1 < outer.levels; ++level) {
+        for (int t = 0; t < info_.tensors; ++t) {
+          first_[t] += outer.stride[t][level + 1] - outer.size[level] * outer.stride[t][level];
+        }
+        position.at[level] = 0;
+        ++position.at[level + 1];
+      }
+    }
+    return true;
+  }
+
+ private:
+  // Rows of the innermost level.
+  void run_some(int64_t begin, int64_t count) {
+    const RowNest& outer = work_.rows.rows;
+    for (int t = info_.outputs; t < info_.tensors; ++t) {
+      if (is_staged(t)) bring(t, count);
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      has_next_ = i + 1 < count && !work_.staged;
+      for (int t = 0; t < info_.tensors; ++t) {
+        row_[t] =
+            is_staged(t) ? stage_[t] + i * length_ * work_.route[t].element_size : first_[t] + i * outer.stride[t][0];
+      }
+      compute(begin + i);
+    }
+    for (int t = 0; t < info_.outputs; ++t) {
+      if (is_staged(t)) take_back(t, count);
+    }
+  }
+
+  bool is_staged(int tensor) const { return work_.staged >> tensor & 1; }
+
+  // Between rows across memory and rows in the stage, sixteen columns at a time: as many lines as stay in the first-level cache.
+  template <class Copy>
+  void for_each_staged(int tensor, int64_t count, Copy copy) {
+    const int64_t size = work_.route[tensor].element_size, step = columns_.stride[tensor][0];
+    for (int64_t begin = 0; begin < length_; begin += 16) {
+      const int64_t end = std::min(begin + 16, length_);
+      for (int64_t row = 0; row < count; ++row) {
+        char* staged = stage_[tensor] + row * length_ * size;
+        char* memory = first_[tensor] + row * size;
+        for (int64_t i = begin; i < end; ++i) copy(staged + i * size, memory + i * step);
+      }
+    }
+  }
+
+  template <class Copy>
+  static void sized(int64_t size, Copy copy) {
+    switch (size) {
+      case 1:
+        return copy(std::integral_constant<size_t, 1>());
+      case 2:
+        return copy(std::integral_constant<size_t, 2>());
+      case 4:
+        return copy(std::integral_constant<size_t, 4>());
+      default:
+        return copy(std::integral_constant<size_t, 8>());
+    }
+  }
+
+  void bring(int tensor, int64_t count) {
+    sized(work_.route[tensor].element_size, [&](auto size) {
+      for_each_staged(tensor, count,
+                      [](char* staged, const char* memory) { std::memcpy(staged, memory, decltype(size)::value); });
+    });
+  }
+
+  void take_back(int tensor, int64_t count) {
+    sized(work_.route[tensor].element_size, [&](auto size) {
+      for_each_staged(tensor, count,
+                      [](const char* staged, char* memory) { std::memcpy(memory, staged, decltype(size)::value); });
+    });
+  }
+
+  static int64_t size_of_computed(const RowWork& work) { return work.route[work.info->outputs].computed_size; }
+
+  // Buffers: rows of tensors that are staged, of each value a row or a tile, then tiles of results, a tile of a step, and elements as they are in memory.
+  bool find_memory() {
+    const int64_t tile = kTile * kWidest;
+    const int64_t value = is_kept_ ? (std::max<int64_t>(length_, 1) * size_ + 63) / 64 * 64 : tile;
+    int64_t stage[kMaxTensors] = {}, stages = 0;
+    for (int t = 0; t < info_.tensors; ++t) {
+      if (is_staged(t)) stages += stage[t] = kStagedRows * ((length_ * work_.route[t].element_size + 63) / 64 * 64);
+    }
+    char* memory = worker_buffer(static_cast<size_t>(values_ * value + (kMaxRowOutputs + 2) * tile + stages));
+    if (!memory) return false;
+    for (int t = 0; t < info_.tensors; ++t) stage_[t] = std::exchange(memory, memory + stage[t]);
+    for (int v = 0; v < values_; ++v, memory += value) buffer_[v] = memory;
+    for (char*& result : results_) result = std::exchange(memory, memory + tile);
+    term_ = std::exchange(memory, memory + tile);
+    raw_ = memory;
+    return true;
+  }
+
+  int tensor_of(int value) const { return info_.outputs + value; }
+
+  // Inputs that are not given are columns, and columns stay from row to row.
+  void fill_what_is_missing() {
+    for (int v = 0; v < rows_.inputs; ++v) {
+      const int t = tensor_of(v);
+      if (work_.rows.is_given[t]) continue;
+      const int64_t count = std::min<int64_t>(length_, kTile);
+      const double number = rows_.missing[t];
+      const auto single = static_cast<float>(number);
+      for (int64_t i = 0; i < count; ++i) {
+        const void* element = size_ == 8 ? static_cast<const void*>(&number) : &single;
+        std::memcpy(buffer_[v] + i * size_, element, static_cast<size_t>(size_));
+      }
+      filled_ |= 1u << v;
+    }
+  }
+
+  void compute(int64_t row) {
+    reach_ = length_;
+    if (rows_.reach) {
+      reach_ =
+          std::clamp<int64_t>(rows_.reach(length_, row % work_.rows.matrix_rows, work_.rows.matrix_rows), 0, length_);
+    }
+    kept_ = columns_kept_;
+    int reduction = rows_.attributes + 1;
+    for (int step = 0; step < rows_.steps; ++step) {
+      // Short rows the machine foresees itself.
+      looks_ahead_ = step + 1 == rows_.steps && length_ >= kAhead && length_ * size_ <= kLongestAhead;
+      if (rows_.step[step].kind != RowStepKind::Each) scalars_[reduction++] = reduce(step);
+    }
+    looks_ahead_ = false;
+    write_elements();
+    for (int t = 0; t < info_.outputs; ++t) {
+      if (work_.rows.is_given[t] && rows_.place[t] == RowPlace::Row) write_row_result(t);
+    }
+  }
+
+  // Calls visit(begin, count) for each tile of the row. What of its values was brought into buffers is there for the next pass.
+  template <class Visit>
+  void for_each_tile(Visit visit) {
+    touched_ = 0;
+    for (int64_t begin = 0; begin < reach_; begin += kTile) visit(begin, std::min<int64_t>(kTile, reach_ - begin));
+    if (!is_kept_) return;
+    kept_ |= touched_;
+    // Where rows are cut short, a column's buffer ends with this one.
+    if (!rows_.reach) {
+      for (int v = 0; v < rows_.inputs; ++v) {
+        if (rows_.place[tensor_of(v)] == RowPlace::Column) columns_kept_ |= touched_ & 1u << v;
+      }
+    }
+  }
+
+  double reduce(int number) {
+    const RowStep& step = rows_.step[number];
+    const ReduceTile tile = reduce_[number];
+    double all = of_nothing_[number];
+    for_each_tile([&](int64_t begin, int64_t count) {
+      const void* terms = term_;
+      if (step.loop < 0) {
+        terms = value(__builtin_ctz(step.reads), begin, count);
+      } else {
+        apply(step.loop, step.reads, begin, count, term_);
+      }
+      const double part = tile(static_cast<size_t>(count), terms);
+      all = combine(step.kind, all, part);
+    });
+    return all;
+  }
+
+  static double combine(RowStepKind kind, double a, double b) {
+    switch (kind) {
+      case RowStepKind::Max:
+        return a > b || std::isnan(a) ? a : b;
+      case RowStepKind::Min:
+        return a < b || std::isnan(a) ? a : b;
+      case RowStepKind::Prod:
+        return a * b;
+      default:
+        return a + b;
+    }
+  }
+
+  void apply(int loop, uint32_t reads, int64_t begin, int64_t count, void* out) {
+    const void* in[kMaxRowValues] = {};
+    for (int v = 0; v < values_; ++v) {
+      if (reads >> v & 1) in[v] = value(v, begin, count);
+    }
+    const MapTile compute_loop = loops_.row[loop][work_.computed];
+    if (!looks_ahead_) return compute_loop(static_cast<size_t>(count), out, in, scalars_);
+    for (int64_t done = 0; done < count; done += kAhead) {
+      const int64_t now = std::min(kAhead, count - done);
+      look_ahead(begin + done, now);
+      const void* at[kMaxRowValues];
+      for (int v = 0; v < values_; ++v) at[v] = in[v] ? static_cast<const char*>(in[v]) + done * size_ : nullptr;
+      compute_loop(static_cast<size_t>(now), static_cast<char*>(out) + done * size_, at, scalars_);
+    }
+  }
+
+  // Always inline: gcc takes a function that only asks for memory for one without effect, and drops the call.
+  [[gnu::always_inline]] void look_ahead(int64_t begin, int64_t count) const {
+    for (int t = 0; t < info_.tensors; ++t) {
+      if (!side_by_side_[t] || rows_.place[t] != RowPlace::Element || !work_.rows.is_given[t]) continue;
+      const int64_t size = work_.route[t].element_size, first = begin * size, last = (begin + count) * size;
+      if (t < info_.outputs) {
+        for (int64_t at = first; at < last; at += 64) __builtin_prefetch(row_[t] + at, 1, 2);
+      } else if (has_next_) {
+        const char* next = row_[t] + work_.rows.rows.stride[t][0];
+        for (int64_t at = first; at < last; at += 64) __builtin_prefetch(next + at, 0, 2);
+      }
+    }
+  }
+
+  // Elements of the row side by side in the type that is computed in.
+  const void* value(int v, int64_t begin, int64_t count) {
+    if (filled_ >> v & 1) return buffer_[v];  // all the same
+    if (v < rows_.inputs && !work_.route[tensor_of(v)].convert && side_by_side_[tensor_of(v)]) {
+      return row_[tensor_of(v)] + begin * size_;
+    }
+    char* place = buffer_[v] + (is_kept_ ? begin * size_ : 0);
+    if (kept_ >> v & 1) return place;
+    touched_ |= 1u << v;
+    if (v < rows_.inputs) {
+      fetch(tensor_of(v), begin, count, place);
+    } else {
+      const RowStep& step = rows_.step[step_of_value_[v]];
+      if (step.loop < 0) return value(__builtin_ctz(step.reads), begin, count);
+      apply(step.loop, step.reads, begin, count, place);
+    }
+    return place;
+  }
+
+  void fetch(int tensor, int64_t begin, int64_t count, char* place) {
+    const Route& route = work_.route[tensor];
+    const char* packed = row_[tensor] + begin * route.element_size;
+    if (!side_by_side_[tensor]) {
+      char* to = route.convert ? raw_ : place;
+      gather(columns_, columns_.stride[tensor], route.element_size, Position(columns_, begin), count, row_[tensor], to);
+      packed = to;
+    }
+    if (route.convert) route.convert(static_cast<size_t>(count), place, packed);
+  }
+
+  void write_elements() {
+    if (element_results_ == 0) return;
+    for_each_tile([&](int64_t begin, int64_t count) {
+      // An output may lie where an input does: all results of a tile are computed before the first is written.
+      for (int t = 0; t < info_.outputs; ++t) {
+        if (!work_.rows.is_given[t] || rows_.place[t] != RowPlace::Element) continue;
+        const bool in_place = element_results_ == 1 && side_by_side_[t] && !work_.route[t].convert;
+        char* to = in_place ? row_[t] + begin * size_ : results_[t];
+        apply(rows_.result[t].loop, rows_.result[t].reads, begin, count, to);
+        if (!in_place && element_results_ == 1) put(t, begin, count, to);
+      }
+      if (element_results_ == 1) return;
+      for (int t = 0; t < info_.outputs; ++t) {
+        if (work_.rows.is_given[t] && rows_.place[t] == RowPlace::Element) put(t, begin, count, results_[t]);
+      }
+    });
+    if (reach_ == length_) return;
+    std::memset(results_[0], 0, kTile * kWidest);
+    for (int t = 0; t < info_.outputs; ++t) {
+      if (!work_.rows.is_given[t] || rows_.place[t] != RowPlace::Element) continue;
+      for (int64_t begin = reach_; begin < length_; begin += kTile) {
+        put(t, begin, std::min<int64_t>(kTile, length_ - begin), results_[0]);
+      }
+    }
+  }
+
+  void put(int tensor, int64_t begin, int64_t count, const char* computed) {
+    const Route& route = work_.route[tensor];
+    char* target = row_[tensor] + begin * route.element_size;
+    if (side_by_side_[tensor]) {
+      if (route.convert) return route.convert(static_cast<size_t>(count), target, computed);
+      std::memcpy(target, computed, static_cast<size_t>(count * route.element_size));
+      return;
+    }
+    if (route.convert) {
+      route.convert(static_cast<size_t>(count), raw_, computed);
+      computed = raw_;
+    }
+    scatter(columns_, columns_.stride[tensor], route.element_size, Position(columns_, begin), count, computed,
+            row_[tensor]);
+  }
+
+  void write_row_result(int tensor) {
+    const Route& route = work_.route[tensor];
+    alignas(8) char computed[kWidest], element[kWidest];
+    loops_.row[rows_.result[tensor].loop][work_.computed](1, computed, nullptr, scalars_);
+    if (route.convert) route.convert(1, element, computed);
+    std::memcpy(row_[tensor], route.convert ? element : computed, static_cast<size_t>(route.element_size));
+  }
+
+  const RowWork& work_;
+  const OperatorInfo& info_;
+  const RowsInfo& rows_;
+  const RowNest& columns_;
+  const Tiles& loops_;
+  const int64_t size_;  // of an element that is computed with
+  const int64_t length_;  // of a row
+  const bool is_kept_;
+  bool has_next_ = false, looks_ahead_ = false;
+  int values_ = rows_.inputs;
+  int step_of_value_[kMaxRowValues] = {};
+  int element_results_ = 0;
+  bool side_by_side_[kMaxTensors];
+  ReduceTile reduce_[kMaxRowSteps] = {};
+  double of_nothing_[kMaxRowSteps] = {};
+  char* memory_[kMaxTensors];
+  char* first_[kMaxTensors];  // where the next row begins
+  char* stage_[kMaxTensors];
+  char* row_[kMaxTensors];  // where the row begins
+  int64_t reach_ = 0;  // how many of its elements take part
+  // Values, as bits: in their buffers for all of this row, or for all rows; brought there in this pass; the same everywhere.
+  uint32_t kept_ = 0, columns_kept_ = 0, touched_ = 0, filled_ = 0;
+  double scalars_[kMaxRowScalars] = {};
+  char* buffer_[kMaxRowValues];
+  char* results_[kMaxRowOutputs];
+  char *term_, *raw_;
+};
+
+}  // namespace
+
+uint32_t staged_tensors(const OperatorInfo& info, const RowsPlan& rows, const Route* routes) {
+  uint32_t staged = 0;
+  for (int t = 0; t < info.tensors; ++t) {
+    const int64_t size = routes[t].element_size;
+    if (info.rows->place[t] != RowPlace::Element || !rows.is_given[t]) continue;
+    if (rows.columns.levels != 1 || rows.columns.stride[t][0] == size || rows.rows.stride[t][0] != size) continue;
+    if (rows.rows.size[0] < kStagedRows || rows.length() < 16 || rows.length() * size > kLongestStagedRow) continue;
+    staged |= 1u << t;
+  }
+  return staged;
+}
+
+infinirtError_t run_rows(const infinirtXBlock* block, void** args) {
+  const auto& work = *static_cast<const RowWork*>(args[0]);
+  const int64_t begin = int64_t{block->blockIdx.x} * work.block_rows;
+  RowWorker worker(work, args + 1);
+  const bool done = worker.run(begin, std::min(begin + work.block_rows, work.rows.rows.total));
+  return done ? infinirtSuccess : infinirtErrorMemoryAllocation;
+}
+
+}  // namespace infiniop::cpu

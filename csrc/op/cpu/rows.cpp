@@ -1,0 +1,78 @@
+#include "op/cpu/rows.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "op/cpu/row_worker.h"
+#include "op/cpu/types.h"
+#include "op/runtime.h"
+#include "op/tensor.h"
+
+namespace infiniop::cpu {
+
+namespace {
+
+class PreparedRows final : public Prepared {
+ public:
+  PreparedRows(const Plan& plan, infinirtXKernelFn kernel) : kernel_(kernel), work_{} {
+    const OperatorInfo& info = *plan.info;
+    work_.info = &info;
+    work_.rows = *plan.rows;
+    work_.computed = computed_as(plan.dtype[info.outputs]);
+    for (int t = 0; t < info.tensors; ++t) {
+      const infiniDtype_t dtype = plan.dtype[t];
+      work_.route[t] = {static_cast<int32_t>(size_of(dtype)), computed_size(dtype),
+                        t < info.outputs ? to_memory(dtype) : from_memory(dtype)};
+    }
+    // Twice as many elements as blocks of element-wise operators have, but whole rows, since the first of them waits for memory; more
+    // only where a grid could not have as many blocks.
+    const int64_t rows = plan.rows->rows.total, length = std::max<int64_t>(1, plan.rows->length());
+    work_.staged = staged_tensors(info, *plan.rows, work_.route);
+    work_.block_rows = std::max({int64_t{1}, 32 * kTile / length, rows / kMostBlocks + 1});
+    if (work_.staged) work_.block_rows = (work_.block_rows + kStagedRows - 1) / kStagedRows * kStagedRows;
+  }
+
+  infinirtError_t launch(const Plan& plan, void* const* operands, const Workspace&,
+                         infinirtStream_t stream) const override {
+    RowWork work = work_;
+    std::memcpy(work.attributes, plan.attributes, sizeof work.attributes);
+    void* addresses[kMaxTensors] = {};
+    void* args[1 + kMaxTensors] = {&work};
+    for (int t = 0; t < kMaxTensors; ++t) {
+      if (t < work.info->tensors) addresses[t] = operands[t];
+      args[1 + t] = &addresses[t];
+    }
+    const auto blocks = static_cast<unsigned>((work.rows.rows.total + work.block_rows - 1) / work.block_rows);
+    return api().LaunchKernel(reinterpret_cast<const void*>(kernel_), {blocks, 1, 1}, {1, 1, 1}, args, 0, stream);
+  }
+
+ private:
+  infinirtXKernelFn kernel_;
+  RowWork work_;
+};
+
+// One for each operator, so that graphs and traces show its name.
+template <int Number>
+infinirtError_t kernel(const infinirtXBlock* block, void** args) {
+  return run_rows(block, args);
+}
+
+template <int... Numbers>
+infinirtXKernelFn kernel_of(int number, std::integer_sequence<int, Numbers...>) {
+  static constexpr infinirtXKernelFn all[] = {kernel<Numbers>...};
+  return all[number];
+}
+
+}  // namespace
+
+std::unique_ptr<Prepared> prepare_rows(const Plan& plan, infinirtError_t* error) {
+  const infinirtXKernelFn kernel = kernel_of(plan.info->rows->number, std::make_integer_sequence<int, kRowOperators>());
+  size_t sizes[1 + kMaxTensors] = {sizeof(RowWork)};
+  std::fill(sizes + 1, sizes + 1 + kMaxTensors, sizeof(void*));
+  const infinirtXKernelInfo info{plan.info->name, kernel, sizes, 1 + kMaxTensors, 0};
+  if ((*error = infinirtXRegisterKernel(&info))) return nullptr;
+  return std::make_unique<PreparedRows>(plan, kernel);
+}
+
+}  // namespace infiniop::cpu

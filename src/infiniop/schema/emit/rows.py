@@ -1,0 +1,224 @@
+"""What operators on rows are made of: loops of the CPU, the same expressions as CUDA C++, and the order of the steps."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from .. import OPERATORS
+from ..model import Each, Operator, Reduce, Rows
+from .maps import COMPUTED, typed
+
+ROWS = tuple(operator for operator in OPERATORS if operator.kind == "rows")
+MOST_STEPS, MOST_VALUES, MOST_SCALARS = 4, 4, 6  # as csrc/op/rows.h
+
+
+@dataclass(frozen=True)
+class Loop:
+    """One expression of a row operator, over elements that lie side by side."""
+
+    name: str
+    operator: Operator
+    expression: str
+    is_truth: bool = False
+
+
+def rows_of(operator: Operator) -> Rows:
+    assert operator.rows is not None
+    return operator.rows
+
+
+def values(operator: Operator) -> list[str]:
+    """What there is one of for each element: the inputs, then steps."""
+    steps = rows_of(operator).steps
+    return [*operator.operands, *(step.name for step in steps if isinstance(step, Each))]
+
+
+def scalars(operator: Operator) -> list[str]:
+    """What there is one of for each row."""
+    reductions = [step.name for step in rows_of(operator).steps if isinstance(step, Reduce)]
+    return [*(attribute.name for attribute in operator.attributes), "n", *reductions]
+
+
+def is_used(name: str, expression: str) -> bool:
+    return re.search(rf"(?<![\w.]){name}(?!\w|\()", expression) is not None
+
+
+def loops(operator: Operator) -> list[Loop]:
+    rows = rows_of(operator)
+    made = [
+        Loop(f"{operator.name}_{step.name}", operator, step.expression)
+        for step in rows.steps
+        if step.expression not in values(operator)
+    ]
+    for name, expression in rows.results:
+        truth = operator.dtype_rule == "truth"
+        made.append(Loop(f"{operator.name}_{name}", operator, expression, truth))
+    return made
+
+
+LOOPS = tuple(loop for operator in ROWS for loop in loops(operator))
+_NUMBERS = {loop.name: number for number, loop in enumerate(LOOPS)}
+
+
+def loop_text(loop: Loop) -> list[str]:
+    result = "uint8_t" if loop.is_truth else "T"
+    used = [name for name in values(loop.operator) if is_used(name, loop.expression)]
+    numbers = [name for name in scalars(loop.operator) if is_used(name, loop.expression)]
+    places = {name: i for i, name in enumerate(values(loop.operator))}
+    return [
+        "template <class T>",
+        f"void row_{loop.name}(size_t count, void* out, const void* const* in, const double* scalars) {{",
+        f"  auto* to = static_cast<{result}*>(out);",
+        *(f"  const auto* from_{name} = static_cast<const T*>(in[{places[name]}]);" for name in used),
+        *(
+            f"  const T {name} = static_cast<T>(scalars[{scalars(loop.operator).index(name)}]);"
+            for name in numbers
+        ),
+        *([] if used else ["  (void)in;"]),
+        *([] if numbers else ["  (void)scalars;"]),
+        "#pragma GCC ivdep",
+        "  for (size_t i = 0; i < count; ++i) {",
+        *(f"    const T {name} = from_{name}[i];" for name in used),
+        f"    to[i] = static_cast<{result}>({typed(loop.expression)});",
+        "  }",
+        "}",
+    ]
+
+
+def table_row(loop: Loop) -> str:
+    known = loop.operator.computed_types
+    return "{" + ", ".join(f"row_{loop.name}<{t}>" if t in known else "nullptr" for t in COMPUTED) + "}"
+
+
+def render() -> str:
+    """rows.inc: the loops of the CPU, and the table of them."""
+    lines = ["// Generated from src/infiniop/schema."]
+    for loop in LOOPS:
+        lines += loop_text(loop)
+    table = ", \\\n".join(f"  {table_row(loop)}" for loop in LOOPS)
+    return "\n".join([*lines, "#define INFINIOP_ROW_LOOPS \\", table, ""])
+
+
+def render_numbers() -> str:
+    """rows.h: how many loops there are."""
+    return "\n".join(
+        [
+            "// Generated from src/infiniop/schema.",
+            "#pragma once",
+            "namespace infiniop {",
+            f"enum : int {{ kRowLoops = {len(LOOPS)}, kRowOperators = {len(ROWS)} }};",
+            "}  // namespace infiniop",
+            "",
+        ]
+    )
+
+
+def reads(operator: Operator, expression: str) -> int:
+    """The numbers of the values that an expression has in it, as bits."""
+    return sum(1 << i for i, name in enumerate(values(operator)) if is_used(name, expression))
+
+
+def step_text(operator: Operator, step: Each | Reduce) -> str:
+    kind = "Each" if isinstance(step, Each) else step.how.capitalize()
+    number = _NUMBERS.get(f"{operator.name}_{step.name}", -1)
+    return f"{{RowStepKind::{kind}, {number}, {reads(operator, step.expression)}u}}"
+
+
+def info(operator: Operator) -> list[str]:
+    """RowsInfo of one operator, for glue.py."""
+    rows = rows_of(operator)
+    if (
+        len(rows.steps) > MOST_STEPS
+        or len(values(operator)) > MOST_VALUES
+        or len(scalars(operator)) > MOST_SCALARS
+    ):
+        raise ValueError(f"{operator.name}: csrc/op/rows.h has no room for it")
+    if rows.along != "last" and rows.reach:
+        raise ValueError(f"{operator.name}: what rows reach is known of last dimensions only")
+    results = [
+        f"{{{_NUMBERS[f'{operator.name}_{name}']}, {reads(operator, expression)}u}}"
+        for name, expression in rows.results
+    ]
+    places = [f"RowPlace::{tensor.place.capitalize()}" for tensor in operator.ordered]
+    may_be_null = [str(t.optional or t.default is not None).lower() for t in operator.ordered]
+    defaults = [repr(float(tensor.default or 0)) for tensor in operator.ordered]
+    reach = "nullptr"
+    lines = []
+    if rows.reach:
+        reach = f"reach_of_{operator.name}"
+        lines.append(f"int64_t {reach}(int64_t n, int64_t row, int64_t rows) {{ return {rows.reach}; }}")
+    return [
+        *lines,
+        f"constexpr RowsInfo kRowsOf{operator.name} = {{{ROWS.index(operator)}, RowsAlong::{rows.along.capitalize()}, "
+        f'"{rows.axis}", {len(operator.operands)}, {len(operator.attributes)}, {len(rows.steps)}, '
+        f"{{{', '.join(step_text(operator, step) for step in rows.steps)}}}, {{{', '.join(results)}}}, "
+        f"{{{', '.join(places)}}}, {{{', '.join(may_be_null)}}}, {{{', '.join(defaults)}}}, "
+        f"{str(rows.needs_elements).lower()}, {reach}}};",
+    ]
+
+
+# ---- CUDA C++
+
+
+def cuda_text(operator: Operator) -> str:
+    """`Steps<T>`: the numbers of a row under their names, and the expressions of each step and result."""
+    rows = rows_of(operator)
+    reductions = [step for step in rows.steps if isinstance(step, Reduce)]
+    each = [step for step in rows.steps if isinstance(step, Each)]
+    names = scalars(operator)
+    given = [f"{a.name}(static_cast<T>(attributes[{i}]))" for i, a in enumerate(operator.attributes)]
+    inputs = ", ".join(f"T {name}" for name in operator.operands)
+    lines = [
+        "template <class T>",
+        "struct Steps {",
+        f"  static constexpr int kReductions = {len(reductions)}, kEach = {len(each)};",
+        f"  T {', '.join(f'{name}{{}}' for name in names)};",
+        f"  Steps(const double* attributes, double count) : {', '.join([*given, 'n(number_as<T>(count))'])} {{}}",
+    ]
+    number = 0
+    # A value per element is computed in the pass of the first reduction behind it.
+    fresh: list[Each] = []
+    for step in rows.steps:
+        if isinstance(step, Each):
+            fresh.append(step)
+            continue
+        made = "".join(f" {e.name} = {typed(e.expression)};" for e in fresh)
+        parameters = ", ".join([inputs, *(f"T& {e.name}" for e in each)])
+        lines.append(
+            f"  T term(Number<{number}>, {parameters}) const {{{made} return {typed(step.expression)}; }}"
+        )
+        lines.append(
+            f"  static constexpr Reduction how(Number<{number}>) {{ return Reduction::{step.how.capitalize()}; }}"
+        )
+        lines.append(f"  void set(Number<{number}>, T value) {{ {step.name} = value; }}")
+        fresh = []
+        number += 1
+    if fresh:
+        raise ValueError(f"{operator.name}: no reduction behind {fresh[0].name}")
+    # What is not kept in registers is computed again, and there all of them are known.
+    again = "".join(f" {e.name} = {typed(e.expression)};" for e in each)
+    parameters = ", ".join([inputs, *(f"T& {e.name}" for e in each)])
+    lines.append(f"  void again({parameters}) const {{{again} }}")
+    result_type = "uint8_t" if operator.dtype_rule == "truth" else "T"
+    for i, (_, expression) in enumerate(rows.results):
+        tensor = operator.outputs[i]
+        parameters = (
+            "" if tensor.place == "row" else ", " + ", ".join([inputs, *(f"T {e.name}" for e in each)])
+        )
+        lines.append(
+            f"  {result_type} result(Number<{i}>{parameters}) const {{ return static_cast<{result_type}>({typed(expression)}); }}"
+        )
+    reach = rows.reach or "n"
+    lines += [
+        f"  static long long reach(long long n, long long row, long long rows) {{ return {reach}; }}",
+        "};",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def render_cuda() -> str:
+    """cuda_rows.inc: the text of each operator on rows, in the order of their numbers."""
+    lines = ["// Generated from src/infiniop/schema."]
+    return "\n".join([*lines, *(f'R"CUDA({cuda_text(operator)})CUDA",' for operator in ROWS), ""])
