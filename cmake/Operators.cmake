@@ -12,7 +12,9 @@ if(NOT schema_status EQUAL 0)
 endif()
 
 # Files that are compiled for a GPU at run time go into the library as text.
-foreach(file nvidia/kernel.cu nvidia/chain.cu nvidia/rows.cu nvidia/arguments.h nvidia/elements.h expression.h narrow.h)
+file(GLOB op_written_texts CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/csrc/op csrc/op/nvidia/written/*.cu csrc/op/nvidia/written/*.cuh)
+foreach(file nvidia/kernel.cu nvidia/chain.cu nvidia/rows.cu nvidia/arguments.h nvidia/written_arguments.h nvidia/elements.h expression.h narrow.h
+        ${op_written_texts})
   set(source ${PROJECT_SOURCE_DIR}/csrc/op/${file})
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
   file(READ ${source} op_text)
@@ -21,19 +23,20 @@ foreach(file nvidia/kernel.cu nvidia/chain.cu nvidia/rows.cu nvidia/arguments.h 
        CONTENT "R\"CUDA(@op_text@)CUDA\"\n" @ONLY)
 endforeach()
 
-file(GLOB op_sources CONFIGURE_DEPENDS csrc/op/*.cpp csrc/op/*/*.cpp)
+file(GLOB op_sources CONFIGURE_DEPENDS csrc/op/*.cpp csrc/op/*/*.cpp csrc/op/nvidia/written/*.cpp)
+file(GLOB op_leveled_sources CONFIGURE_DEPENDS csrc/op/cpu/written/*.cpp)
 list(FILTER op_sources EXCLUDE REGEX "csrc/op/(cpu/tiles|generation/[a-z0-9]+)\\.cpp$")
 set(op_includes ${INFINIOP_GENERATED_DIR}/include ${INFINIOP_GENERATED_DIR}/build ${PROJECT_SOURCE_DIR}/include
                 ${PROJECT_SOURCE_DIR}/csrc)
 
-# The innermost loops, once for each instruction set. Results do not depend on which one is taken: products and sums are not
+# The innermost loops and the written operators, once for each instruction set. Results do not depend on which one is taken: products and sums are not
 # contracted. Integers wrap around. Errno and traps are nobody's concern here, and would keep loops from becoming vectors.
 set(op_loop_flags -O3 -fwrapv -ffp-contract=off -fno-math-errno -fno-trapping-math)
 function(infiniop_add_tiles name)
-  add_library(infiniop_tiles_${name} OBJECT csrc/op/cpu/tiles.cpp)
+  add_library(infiniop_tiles_${name} OBJECT csrc/op/cpu/tiles.cpp ${op_leveled_sources})
   target_link_libraries(infiniop_tiles_${name} PRIVATE infinirt_flags)
   target_include_directories(infiniop_tiles_${name} PRIVATE ${op_includes})
-  target_compile_definitions(infiniop_tiles_${name} PRIVATE INFINIOP_TILES=tiles_${name})
+  target_compile_definitions(infiniop_tiles_${name} PRIVATE INFINIOP_TILES=tiles_${name} INFINIOP_LEVEL=${name})
   target_compile_options(infiniop_tiles_${name} PRIVATE ${op_loop_flags} ${ARGN})
   set_target_properties(infiniop_tiles_${name} PROPERTIES
     POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)

@@ -17,7 +17,7 @@ struct ChainStep {
   infiniDtype_t in, out;  // of the inputs, where there are some, and of the result
   int8_t inputs[3];       // values: operands, then the steps' results
   int8_t output;          // the operand that it is written to, or -1
-  double attributes[kMaxAttributes];
+  double attributes[kMaxMapAttributes];
   unsigned char element[16];  // of Constant and Fill
 };
 

@@ -1,5 +1,6 @@
 #include "op/operator.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <string>
@@ -59,8 +60,27 @@ struct Request {
     return info.dtype_rule == DtypeRule::Truth ? must_be_one_of(0, kTruthTypes) : INFINI_STATUS_SUCCESS;
   }
 
+  // Tensors with types of their own may have any of these; all others have one type.
+  infiniStatus_t check_written_dtypes() const {
+    int first = -1;
+    for (int i = 0; i < info.tensors; ++i) {
+      const int t = (i + info.outputs) % info.tensors;
+      if (!tensors[t]) continue;
+      const uint32_t own = info.written->tensor[t].dtypes;
+      if (auto status = must_be_one_of(t, own ? own : info.dtypes)) return status;
+      if (own) continue;
+      if (first < 0) first = t;
+      if (tensors[t]->dtype == tensors[first]->dtype) continue;
+      return fail(function, INFINI_STATUS_BAD_TENSOR_DTYPE, "%s has type %s, %s has %s; they must be the same",
+                  info.tensor_names[t], name_of(tensors[t]->dtype), info.tensor_names[first],
+                  name_of(tensors[first]->dtype));
+    }
+    return INFINI_STATUS_SUCCESS;
+  }
+
   infiniStatus_t check_dtypes() const {
     if (info.rows) return check_row_dtypes();
+    if (info.written) return check_written_dtypes();
     const int first = info.inputs > 0 ? 1 : 0;
     if (auto status = must_be_one_of(first, info.dtypes)) return status;
     for (int t = 0; t <= info.inputs; ++t) {
@@ -163,6 +183,26 @@ const Descriptor* find_descriptor(const char* function, const OperatorInfo& info
   return descriptor;
 }
 
+bool may_be_null(const OperatorInfo& info, int tensor) {
+  if (info.written) return info.written->tensor[tensor].may_be_null || !info.written->tensor[tensor].is_described;
+  return info.rows && info.rows->may_be_null[tensor];
+}
+
+// How many elements the outputs have that are described; one, where none is.
+int64_t count_results(const OperatorInfo& info, const WrittenPlan& plan) {
+  int64_t count = 0;
+  bool any = false;
+  for (int t = 0; t < info.outputs; ++t) {
+    const TensorView& view = plan.tensor[t];
+    if (!view.is_given) continue;
+    int64_t elements = 1;
+    for (int d = 0; d < view.ndim; ++d) elements *= view.shape[d];
+    count += elements;
+    any = true;
+  }
+  return any ? count : 1;
+}
+
 // How many elements there are to compute: none where all outputs are empty.
 int64_t count_results(const OperatorInfo& info, const RowsPlan& rows) {
   bool any = rows.length() > 0;
@@ -182,7 +222,7 @@ infiniStatus_t create(const char* function, const OperatorInfo& full, void* hand
   Request request{function, info};
   for (int t = 0; t < info.tensors; ++t) {
     request.tensors[t] = static_cast<const Tensor*>(find(Kind::Tensor, pointers[t]));
-    if (request.tensors[t] || (!pointers[t] && info.rows && info.rows->may_be_null[t])) continue;
+    if (request.tensors[t] || (!pointers[t] && may_be_null(info, t))) continue;
     return fail(function, pointers[t] ? INFINI_STATUS_BAD_PARAM : INFINI_STATUS_NULL_POINTER,
                 "%s: %p is not a tensor descriptor, or was destroyed", info.tensor_names[t], pointers[t]);
   }
@@ -209,11 +249,19 @@ infiniStatus_t create(const char* function, const OperatorInfo& full, void* hand
     if (auto status = make_rows(function, info, request.tensors, dimensions, descriptor->rows.get())) return status;
     plan.rows = descriptor->rows.get();
     plan.nest.total = count_results(info, *plan.rows);
+  } else if (info.kind == OperatorKind::Written) {
+    static constexpr double kNone[kMaxAttributes] = {};
+    descriptor->written = std::make_unique<WrittenPlan>();
+    if (auto status =
+            make_written(function, info, request.tensors, attributes ? attributes : kNone, descriptor->written.get()))
+      return status;
+    plan.written = descriptor->written.get();
+    plan.nest.total = count_results(info, *plan.written);
   } else {
     if (auto status = request.check_shapes()) return status;
     if (auto status = request.make_nest(&plan.nest)) return status;
   }
-  for (int t = 0; t < info.outputs + info.inputs; ++t) {
+  for (int t = 0; t < info.outputs + info.inputs && !info.written; ++t) {
     plan.dtype[t] = request.tensors[t] ? request.tensors[t]->dtype : request.tensors[info.outputs]->dtype;
   }
   if (attributes) std::memcpy(plan.attributes, attributes, sizeof plan.attributes);
@@ -244,10 +292,18 @@ infiniStatus_t create_operator(const char* function, const OperatorInfo& info, v
 
 namespace {
 
+bool has_no_elements(const TensorView& view) {
+  return std::any_of(view.shape, view.shape + view.ndim, [](long long size) { return size == 0; });
+}
+
 // Of a plan that has something to compute.
 bool needs_no_address(const Plan& plan, int tensor) {
   const OperatorInfo& info = *plan.info;
   if (info.kind == OperatorKind::Gemm) return tensor > 0 && plan.product.k == 0;
+  if (info.written) {
+    const TensorView& view = plan.written->tensor[tensor];
+    return info.written->tensor[tensor].is_described && (!view.is_given || has_no_elements(view));
+  }
   if (!info.rows) return false;
   return !plan.rows->is_given[tensor] || (info.rows->place[tensor] != RowPlace::Row && plan.rows->length() == 0);
 }

@@ -7,14 +7,14 @@
 
 #include "infinicore.h"
 #include "infinirt_ext.h"
+#include "op/limits.h"
 #include "op/nest.h"
 #include "op/object.h"
 #include "op/product.h"
 #include "op/rows.h"
+#include "op/written.h"
 
 namespace infiniop {
-
-inline constexpr int kMaxAttributes = 2;
 
 enum class OperatorKind : uint8_t {
   Map,       // an expression of the inputs
@@ -24,6 +24,7 @@ enum class OperatorKind : uint8_t {
   Fill,      // an element that the call names
   Gemm,      // a product of matrices
   Rows,      // steps over rows as a whole
+  Written,   // a kernel of its own
   Scale,     // a part of Gemm, in no schema: the input times attribute 0, or 0 where that is 0
 };
 
@@ -47,8 +48,9 @@ struct OperatorInfo {
   bool halves;           // tensors 1 and 2 are one: what is computed from are the halves of its last dimension
   const OperatorInfo* scalar;  // what it is when its last input is not given; null: it has to be
   bool early_attributes = false;   // the descriptor is made with them
-  int outputs = 1;                 // more than one only of Rows
-  const RowsInfo* rows = nullptr;  // of Rows
+  int outputs = 1;                       // more than one only of Rows and Written
+  const RowsInfo* rows = nullptr;        // of Rows
+  const WrittenInfo* written = nullptr;  // of Written
 };
 
 class Device;
@@ -56,9 +58,10 @@ class Device;
 // Everything that compute needs, checked and chosen when the descriptor is made. The same for every device.
 struct Plan {
   const OperatorInfo* info;
-  Nest nest;        // of Gemm and Rows only the number of elements
+  Nest nest;        // of Gemm, Rows and Written only the number of elements
   Product product;  // of Gemm
   const RowsPlan* rows;  // of Rows; the descriptor's. Prepared work keeps what it needs of it
+  const WrittenPlan* written;  // of Written, likewise
   infiniDtype_t dtype[kMaxTensors];
   int64_t second_half;  // bytes from operand 1 to operand 2, where these are halves
   double attributes[kMaxAttributes];
@@ -84,7 +87,8 @@ class Prepared {
 
 struct Descriptor final : Object {
   Plan plan;
-  std::unique_ptr<RowsPlan> rows;  // of Rows
+  std::unique_ptr<RowsPlan> rows;        // of Rows
+  std::unique_ptr<WrittenPlan> written;  // of Written
   const Device* device;
   const char* device_type;  // the runtime's name of it
   int device_id;

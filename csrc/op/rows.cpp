@@ -119,11 +119,11 @@ class RowsMaker {
 
   // Of the dimensions that make up a row, or of the others.
   bool make_nest(bool columns, RowNest* nest) const {
-    NestBuilder<kMaxTensors> builder(info_.tensors);
+    NestBuilder<kMaxRowTensors> builder(info_.tensors);
     size_t row_dimension = 0, column_dimension = 0;  // of tensors that have only such
     for (size_t d = 0; d < model_.shape.size(); ++d) {
       if (is_column_[d] == columns) {
-        int64_t strides[kMaxTensors] = {};
+        int64_t strides[kMaxRowTensors] = {};
         for (int t = 0; t < info_.tensors; ++t) {
           if (!tensors_[t]) continue;
           const RowPlace place = info_.rows->place[t];

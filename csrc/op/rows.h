@@ -12,7 +12,7 @@ namespace infiniop {
 struct OperatorInfo;
 struct Tensor;
 
-inline constexpr int kMaxTensors = 6;
+inline constexpr int kMaxRowTensors = 6;
 inline constexpr int kMaxRowOutputs = 3;
 inline constexpr int kMaxRowSteps = 4;
 inline constexpr int kMaxRowValues = 4;   // for each element: inputs, then steps of kind Each
@@ -52,9 +52,9 @@ struct RowsInfo {
   int inputs, attributes, steps;
   RowStep step[kMaxRowSteps];
   RowResult result[kMaxRowOutputs];  // one for each output
-  RowPlace place[kMaxTensors];
-  bool may_be_null[kMaxTensors];
-  double missing[kMaxTensors];  // what the elements of an input are that is null
+  RowPlace place[kMaxRowTensors];
+  bool may_be_null[kMaxRowTensors];
+  double missing[kMaxRowTensors];  // what the elements of an input are that is null
   bool needs_elements;
   // How many elements of a row take part; null: all of them.
   int64_t (*reach)(int64_t n, int64_t row, int64_t rows);
@@ -68,14 +68,14 @@ struct RowDimensions {
   bool keeps = false;  // the output has those dimensions, too, with size 1
 };
 
-using RowNest = NestOf<kMaxTensors>;
+using RowNest = NestOf<kMaxRowTensors>;
 
 // Tensors that are not given have stride 0 everywhere.
 struct RowsPlan {
   RowNest rows;     // from row to row
   RowNest columns;  // from element to element of one row
   int64_t matrix_rows;  // the size of the dimension before the last; 1 where there is none
-  bool is_given[kMaxTensors];
+  bool is_given[kMaxRowTensors];
 
   int64_t length() const { return columns.total; }
 };

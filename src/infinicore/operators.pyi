@@ -23,6 +23,7 @@ __all__ = [
     "clip",
     "digamma",
     "div",
+    "embedding",
     "equal",
     "erf",
     "erfc",
@@ -61,6 +62,7 @@ __all__ = [
     "relu",
     "relu6",
     "rms_norm",
+    "rope",
     "scal",
     "selu",
     "sigmoid",
@@ -158,6 +160,9 @@ def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def div(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`input / other`."""
+
+def embedding(input: Tensor, weight: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The rows of `weight` that `input` names. A number that is no row's is an error of the stream."""
 
 def equal(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """1 where `input` and `other` are equal, 0 elsewhere. The output is BOOL, I8 or U8."""
@@ -295,6 +300,17 @@ def rms_norm(
     out: Tensor | None = None,
 ) -> Tensor:
     """A row divided by the root of the mean of its squares, times the weights."""
+
+def rope(
+    input: Tensor,
+    pos_ids: Tensor,
+    sin_table: Tensor,
+    cos_table: Tensor,
+    algo: int = 1,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Turns pairs of elements of `input` by the angle that the tables have for their position: neighbours (GPT-J), or elements of the two halves (GPT-NeoX). A position that the tables do not have is an error of the stream."""
 
 def scal(x: Tensor, alpha: Tensor | float) -> Tensor:
     """`x` becomes `alpha * x`; `alpha` is a tensor, which may be broadcast."""

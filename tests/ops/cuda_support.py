@@ -27,11 +27,13 @@ KINDS = [
     "fill",
     "gemm",
     "rows",
+    "written",
     "scale",
 ]  # as OperatorKind in csrc/op/operator.h
 # As the build does: files that go into the library as text.
 EMBEDDED = (
     "nvidia/kernel.cu", "nvidia/chain.cu", "nvidia/rows.cu", "nvidia/arguments.h", "nvidia/elements.h", "expression.h", "narrow.h",
+    "nvidia/written_arguments.h", *(f"nvidia/written/{path.name}" for path in sorted((ROOT / "csrc/op/nvidia/written").glob("*.cu"))),
 )  # fmt: skip
 NAME_SIZE, ARGUMENTS_SIZE = 1 << 16, 4096
 
@@ -86,6 +88,10 @@ class CudaText:
             "nvidia/chain_source.cpp",
             "nvidia/rows_source.cpp",
             "rows.cpp",
+            "written.cpp",
+            "nvidia/written.cpp",
+            "nvidia/program.cpp",
+            *(f"nvidia/written/{path.name}" for path in (ROOT / "csrc/op/nvidia/written").glob("*.cpp")),
             "tensor.cpp",
             "object.cpp",
             "runtime.cpp",
@@ -119,6 +125,34 @@ class CudaText:
             assert text.value is not None
             files[name.value.decode()] = text.value.decode()
         return files
+
+    def _create(self, operator: Operator, tensors: dict[str, Any], values: dict[str, Any]) -> None:
+        """The plan of an operator, which the library keeps."""
+        made = {}
+        for name, given in tensors.items():
+            made[name] = ctypes.c_void_p()
+            if given is not None:
+                dtype, shape, strides = given
+                assert not self.library.infiniopCreateTensorDescriptor(
+                    ctypes.byref(made[name]), ctypes.c_size_t(len(shape)), (ctypes.c_size_t * len(shape))(*shape),
+                    (ctypes.c_ssize_t * len(shape))(*strides), ctypes.c_int(DTYPE_NUMBERS[dtype]),
+                )  # fmt: skip
+        create = getattr(self.library, f"infiniopCreate{operator.name}Descriptor")
+        given = [made[tensor.name] for tensor in operator.tensors if tensor.described]
+        assert not create(None, None, *given, *numbers_of(operator, values, False))
+        for descriptor in made.values():
+            if descriptor:
+                self.library.infiniopDestroyTensorDescriptor(descriptor)
+
+    def describe_written(
+        self, operator: Operator, tensors: dict[str, tuple[str, Sequence[int], Sequence[int]]], **values: Any
+    ) -> tuple[str, str]:
+        """The program of a written operator and its "variant.h". Tensors are type, shape and strides in elements."""
+        self._create(operator, dict.fromkeys(t.name for t in operator.tensors) | tensors, values)
+        text = ctypes.create_string_buffer(NAME_SIZE)
+        self.library.describe_written.restype = ctypes.c_char_p
+        program = self.library.describe_written(text, ctypes.c_size_t(NAME_SIZE))
+        return program.decode(), text.value.decode()
 
     def describe(
         self,
@@ -213,21 +247,7 @@ class CudaText:
         self, operator: Operator, tensors: dict[str, tuple[str, Any, Any] | None], **values: Any
     ) -> DescribedRows:
         """Of each tensor type, shape and strides in elements; None: it is not given."""
-        made = {}
-        for name, given in tensors.items():
-            made[name] = ctypes.c_void_p()
-            if given is not None:
-                dtype, shape, strides = given
-                assert not self.library.infiniopCreateTensorDescriptor(
-                    ctypes.byref(made[name]), ctypes.c_size_t(len(shape)), (ctypes.c_size_t * len(shape))(*shape),
-                    (ctypes.c_ssize_t * len(shape))(*strides), ctypes.c_int(DTYPE_NUMBERS[dtype]),
-                )  # fmt: skip
-        create = getattr(self.library, f"infiniopCreate{operator.name}Descriptor")
-        given = [made[tensor.name] for tensor in operator.tensors]
-        assert not create(None, None, *given, *numbers_of(operator, values, False))
-        for descriptor in made.values():
-            if descriptor:
-                self.library.infiniopDestroyTensorDescriptor(descriptor)
+        self._create(operator, tensors, values)
         text, arguments = (ctypes.create_string_buffer(size) for size in (NAME_SIZE, ARGUMENTS_SIZE))
         numbers, blocks = (ctypes.c_int * 3)(), (ctypes.c_uint * 2)()
         width = self.library.describe_rows(text, ctypes.c_size_t(NAME_SIZE), arguments, numbers, blocks)

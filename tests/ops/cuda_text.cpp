@@ -5,6 +5,7 @@
 #include "op/nvidia/chain_source.h"
 #include "op/nvidia/rows_source.h"
 #include "op/nvidia/source.h"
+#include "op/nvidia/written.h"
 #include "op/tensor.h"
 
 using namespace infiniop;
@@ -80,15 +81,16 @@ extern "C" int describe_chain(int operands, const int* dtypes, int dimensions, c
   return variant.width;
 }
 
-// The generated functions of the operators lead here. Of operators on rows the plan is kept, all else is not asked for.
+// The generated functions of the operators lead here. Of operators on rows and written ones the plan is kept, all else is not asked for.
 namespace infiniop {
 
 static Plan row_plan;
 static RowsPlan rows_of_plan;
+static WrittenPlan written_of_plan;
 
 infiniStatus_t create_operator(const char* function, const OperatorInfo& info, void*, void**,
-                               const void* const* pointers, const double*, const RowDimensions& dimensions) {
-  if (!info.rows) return INFINI_STATUS_NOT_IMPLEMENTED;
+                               const void* const* pointers, const double* attributes, const RowDimensions& dimensions) {
+  if (!info.rows && !info.written) return INFINI_STATUS_NOT_IMPLEMENTED;
   const Tensor* tensors[kMaxTensors] = {};
   row_plan = {};
   rows_of_plan = {};
@@ -96,6 +98,11 @@ infiniStatus_t create_operator(const char* function, const OperatorInfo& info, v
   row_plan.rows = &rows_of_plan;
   for (int t = 0; t < info.tensors; ++t) {
     tensors[t] = static_cast<const Tensor*>(find(Kind::Tensor, pointers[t]));
+  }
+  if (info.written) {
+    row_plan.written = &written_of_plan;
+    if (attributes) std::memcpy(row_plan.attributes, attributes, sizeof row_plan.attributes);
+    return make_written(function, info, tensors, row_plan.attributes, &written_of_plan);
   }
   for (int t = 0; t < info.tensors; ++t) row_plan.dtype[t] = tensors[tensors[t] ? t : info.outputs]->dtype;
   return make_rows(function, info, tensors, dimensions, &rows_of_plan);
@@ -125,6 +132,15 @@ extern "C" int describe_rows(char* text, size_t capacity, RowArguments* argument
   blocks[0] = nvidia::row_blocks(arguments->rows, variant.element_threads);
   blocks[1] = nvidia::row_blocks(arguments->rows, variant.threads);
   return variant.width;
+}
+
+// The program of the written operator that was created last; "variant.h" goes to `text`. Null: no room.
+extern "C" const char* describe_written(char* text, size_t capacity) {
+  const char* program = nullptr;
+  const std::string made = nvidia::written_source(row_plan, &program);
+  if (made.size() >= capacity) return nullptr;
+  std::memcpy(text, made.c_str(), made.size() + 1);
+  return program;
 }
 
 extern "C" const char* rows_program() { return nvidia::rows_program_text(); }

@@ -12,6 +12,7 @@ import ml_dtypes
 import numpy as np
 
 import infinirt
+from infiniop.conformance import calls
 from infiniop.schema import OPERATORS, Operator
 from infiniop.schema.emit.header import repeats_dimensions
 from infiniop.schema.model import FLOATS
@@ -84,6 +85,8 @@ def handle() -> Iterator[ctypes.c_void_p]:
 
 
 def numbers_of(operator: Operator, values: dict[str, Any], at_compute: bool) -> list[Any]:
+    if operator.written:
+        return calls.numbers(operator, values, at_compute)
     convert = {"float": ctypes.c_float, "double": ctypes.c_double, "int": ctypes.c_int, "bool": ctypes.c_bool}
     again = at_compute and repeats_dimensions(operator)
     given = [
@@ -103,7 +106,7 @@ def create(
 ) -> tuple[int, ctypes.c_void_p]:
     result = ctypes.c_void_p()
     function = getattr(library(), f"infiniopCreate{operator.name}Descriptor")
-    given = [tensors[tensor.name] for tensor in operator.tensors]
+    given = [tensors[tensor.name] for tensor in operator.tensors if tensor.described]
     status = function(owner, ctypes.byref(result), *given, *numbers_of(operator, values, False))
     return status, result
 

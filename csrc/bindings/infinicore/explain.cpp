@@ -29,7 +29,9 @@ class Explanation {
       : row_(row), tensors_(tensors), dimensions_(dimensions) {}
 
   void run(infiniStatus_t status) const {
-    if (status == INFINI_STATUS_BAD_TENSOR_DTYPE) {
+    if (row_.patterns) {
+      // The library's words name tensors and sizes.
+    } else if (status == INFINI_STATUS_BAD_TENSOR_DTYPE) {
       explain_dtypes();
     } else if (status == INFINI_STATUS_BAD_TENSOR_SHAPE) {
       explain_shapes();

@@ -91,6 +91,10 @@ PyObject* raise_status(infiniStatus_t status, const char* function) {
     PyErr_SetString(PyExc_TypeError, message.c_str());
     return nullptr;
   }
+  if (status == INFINI_STATUS_BAD_TENSOR_SHAPE || status == INFINI_STATUS_BAD_TENSOR_STRIDES) {
+    PyErr_SetString(PyExc_ValueError, message.c_str());
+    return nullptr;
+  }
   return objects->raise_message(error != infinirtSuccess ? error : infinirtErrorUnknown, message.c_str());
 }
 

@@ -11,7 +11,8 @@ bool reads(const Step& step, const View& written) {
   // A product is added to what is there.
   const bool adds =
       step.launch.row && step.launch.row->shape_rule == ShapeRule::Product && step.launch.attributes[1] != 0;
-  for (size_t t = adds ? 0 : step.outputs; t < step.views.size(); ++t) {
+  const bool reads_outputs = adds || (step.launch.row && step.launch.row->reads_outputs);
+  for (size_t t = reads_outputs ? 0 : step.outputs; t < step.views.size(); ++t) {
     const View& view = step.views[t];
     if (view.meets(written) && (!view.life || view.life == written.life)) return true;
   }

@@ -6,6 +6,7 @@
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "bindings/infinicore/descriptors.h"
 #include "bindings/infinicore/explain.h"
@@ -34,6 +35,7 @@ struct Entry {
   int positional = 0;  // inputs, attributes, inplace
   int parameters = 0;  // and outputs, the last of all, by name only
   int input[kMaxInputs] = {};
+  int output[kMaxOutputs] = {};
   int attribute = 0;  // the first
   int shape = -1, dim = -1, keepdim = -1;  // -1: it has none
   PyObject* names[kMaxParameters] = {};
@@ -108,7 +110,8 @@ class Call {
   PyObject* result() const {
     if (row_.outputs == 1) [[likely]]
       return Py_NewRef(as_object(tensors_[0]));
-    return PyTuple_Pack(2, as_object(tensors_[0]), as_object(tensors_[1]));
+    if (row_.outputs == 2) return PyTuple_Pack(2, as_object(tensors_[0]), as_object(tensors_[1]));
+    return PyTuple_Pack(3, as_object(tensors_[0]), as_object(tensors_[1]), as_object(tensors_[2]));
   }
 
   // Tensors are outputs, then inputs; an input that may be None is null then.
@@ -118,7 +121,7 @@ class Call {
     if (!read_inputs() || !read_attributes() || !read_rows() || !find_outputs()) return false;
     if (!out_overlaps()) [[likely]]
       return compute();
-    return row_.written < 0 ? compute_aside() : read_aside() && compute();
+    return row_.written < 0 && !row_.reads_outputs ? compute_aside() : read_aside() && compute();
   }
 
   bool compute() {
@@ -140,7 +143,8 @@ class Call {
   bool is_overlapped(const TensorObject& input, const TensorObject& out) const {
     // Two pieces of memory, unless one of them was given as an address.
     if (input.storage != out.storage && !input.storage->is_shared && !out.storage->is_shared) return false;
-    const bool same = row_.shape_rule != ShapeRule::Product && input.data == out.data && input.dtype == out.dtype &&
+    const bool may_be_same = row_.patterns ? row_.patterns->in_place : row_.shape_rule != ShapeRule::Product;
+    const bool same = may_be_same && input.data == out.data && input.dtype == out.dtype &&
                       input.ob_size == out.ob_size && std::equal(input.sizes, input.sizes + input.ob_size, out.sizes);
     return !same && extents_meet(input, out);
   }
@@ -180,13 +184,15 @@ class Call {
 
   // What is read and written has one address, so that the other inputs have to make way.
   bool read_aside() {
-    for (int t = 1; t <= row_.inputs; ++t) {
+    for (int t = row_.outputs; t < given(); ++t) {
       TensorObject* input = tensors_[t];
-      if (!is_overlapped(*input, *tensors_[0])) continue;
+      bool meets = false;
+      for (int o = 0; o < row_.outputs && input; ++o) meets = meets || is_overlapped(*input, *tensors_[o]);
+      if (!meets) continue;
       Ref aside(as_object(new_tensor(place_, input->dtype, input->ndim(), input->shape())));
       if (!aside || !copy(as_object(input), aside.get())) return false;
       tensors_[t] = as_tensor(aside.get());
-      made_inputs_[t - 1] = std::move(aside);
+      aside_.push_back(std::move(aside));
     }
     return true;
   }
@@ -235,7 +241,7 @@ class Call {
       } else if (given == nullptr) {
         PyErr_Format(PyExc_TypeError, "%s() needs the argument '%s'", row_.name, row_.parameters[i]);
         return false;
-      } else if (row_.shape_rule == ShapeRule::Rows) {
+      } else if (row_.shape_rule == ShapeRule::Rows || row_.patterns) {
         PyErr_Format(PyExc_TypeError, "%s(): %s must be a Tensor%s, not %.100s", row_.name, row_.parameters[i],
                      row_.may_be_none[i] ? " or None" : "", Py_TYPE(given)->tp_name);
         return false;
@@ -302,6 +308,9 @@ class Call {
         return false;
       }
     }
+    if (row_.patterns && row_.patterns->dim_attribute >= 0 &&
+        !resolve_dim(row_.name, *row_.patterns, tensors_, given(), attributes_))
+      return false;
     if (!row_.takes_element) return true;
     PyObject* bytes = values_[0];
     if (bytes == nullptr || !PyBytes_Check(bytes) || PyBytes_GET_SIZE(bytes) != dtype_->size) {
@@ -351,8 +360,9 @@ class Call {
   }
 
   bool find_outputs() {
-    if (row_.outputs == 1) [[likely]]
+    if (row_.outputs == 1 && !row_.patterns) [[likely]]
       return find_output(0, values_[entry_.positional]);
+    if (row_.patterns) return find_written_outputs();
     PyObject *first = values_[entry_.positional], *second = values_[entry_.positional + 1];
     if (first && PyTuple_Check(first)) {
       if (PyTuple_GET_SIZE(first) != 2 || second) {
@@ -364,6 +374,36 @@ class Call {
       first = PyTuple_GET_ITEM(first, 0);
     }
     return find_output(0, first) && find_output(1, second);
+  }
+
+  // Those that are read as well are arguments; the first of the others may be a tuple of all.
+  bool find_written_outputs() {
+    PyObject* given[kMaxOutputs] = {};
+    int first = -1, others = 0;
+    for (int o = 0; o < row_.outputs; ++o) {
+      given[o] = values_[entry_.output[o]];
+      if (row_.patterns->is_parameter[o]) continue;
+      if (others++ == 0) first = o;
+    }
+    if (first >= 0 && given[first] && PyTuple_Check(given[first])) {
+      PyObject* all = given[first];
+      if (PyTuple_GET_SIZE(all) != others) {
+        PyErr_Format(PyExc_TypeError, "%s(): out must be a Tensor, or a tuple of %d", row_.name, others);
+        return false;
+      }
+      for (int o = first, i = 0; o < row_.outputs; ++o) {
+        if (!row_.patterns->is_parameter[o]) given[o] = PyTuple_GET_ITEM(all, i++);
+      }
+    }
+    for (int o = 0; o < row_.outputs; ++o) {
+      if (row_.patterns->is_parameter[o] && (given[o] == nullptr || !is_tensor(given[o]))) {
+        PyErr_Format(PyExc_TypeError, "%s(): %s is written, and must be a Tensor, not %.100s", row_.name,
+                     row_.output_parameters[o], given[o] ? Py_TYPE(given[o])->tp_name : "nothing");
+        return false;
+      }
+      if (!find_output(o, given[o])) return false;
+    }
+    return true;
   }
 
   bool find_output(int o, PyObject* out) {
@@ -392,7 +432,20 @@ class Call {
     return is_on_place(tensors_[o], row_.output_parameters[o]);
   }
 
+  // The operator's shapes, and its types.
+  bool make_written(int o) {
+    Py_ssize_t shape[kMaxDimensions];
+    int ndim = 0;
+    if (!pattern_shape(row_.name, *row_.patterns, o, tensors_, given(), attributes_, shape, &ndim)) return false;
+    const int made_as = row_.patterns->made_as[o];
+    DtypeObject* dtype = made_as < 0 ? tensors_[~made_as]->dtype : dtype_of(static_cast<infiniDtype_t>(made_as));
+    made_[o] = Ref(as_object(new_tensor(place_, dtype, ndim, shape)));
+    if (made_[o]) tensors_[o] = as_tensor(made_[o].get());
+    return bool(made_[o]);
+  }
+
   bool make_output(int o) {
+    if (row_.patterns) return make_written(o);
     if (row_.shape_rule == ShapeRule::Given || row_.dtype_rule == DtypeRule::Cast) {
       PyErr_Format(PyExc_TypeError, "%s() needs the argument 'out'", row_.name);
       return false;
@@ -523,7 +576,7 @@ class Call {
         infiniopTensorDescriptor_t described[kMaxTensors] = {};
         for (int t = 0; t < row_.tensors && !status; ++t) {
           // What is not used stands in the signature only, and has the output's shape; or may be null, as what is left out.
-          const bool is_null = row_.along != RowsAlong::None && tensors_[t] == nullptr;
+          const bool is_null = (row_.along != RowsAlong::None || row_.patterns) && tensors_[t] == nullptr;
           if (is_null) continue;
           const TensorObject* tensor = tensors_[t < given() ? t : 0];
           status = frame.CreateTensorDescriptor(&described[t], static_cast<size_t>(tensor->ndim()),
@@ -594,7 +647,8 @@ class Call {
   PlaceObject* place_ = nullptr;
   DtypeObject* dtype_ = nullptr;
   TensorObject* tensors_[kMaxTensors] = {};
-  Ref made_inputs_[kMaxInputs];
+  Ref made_inputs_[kMaxNumbers];
+  std::vector<Ref> aside_;
   Ref made_[kMaxOutputs], workspace_;
   Dimensions dimensions_;
   double attributes_[kMaxAttributes] = {};
@@ -626,6 +680,9 @@ bool add_function(PyObject* dict, PyObject* module_name, int number, bool functi
     entry.names[entry.positional] = PyUnicode_InternFromString(parameter);
     return entry.positional++;
   };
+  for (int o = 0; o < row.outputs && row.patterns; ++o) {
+    if (row.patterns->is_parameter[o]) entry.output[o] = add(row.output_parameters[o]);
+  }
   for (int i = 0; i < row.inputs; ++i) {
     entry.input[i] = add(row.parameters[i]);
     if (i == 0 && *row.shape_parameter) entry.shape = add(row.shape_parameter);
@@ -638,6 +695,8 @@ bool add_function(PyObject* dict, PyObject* module_name, int number, bool functi
   if (functional && row.takes_inplace) add("inplace");
   entry.parameters = entry.positional;
   for (int o = 0; o < row.outputs && row.written < 0; ++o) {
+    if (row.patterns && row.patterns->is_parameter[o]) continue;
+    entry.output[o] = entry.parameters;
     entry.names[entry.parameters++] = PyUnicode_InternFromString(row.output_parameters[o]);
   }
   constexpr auto numbers = std::make_integer_sequence<int, kOperators>();

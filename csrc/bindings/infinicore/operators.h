@@ -2,14 +2,16 @@
 #pragma once
 
 #include "bindings/infinicore/dimensions.h"
+#include "bindings/infinicore/patterns.h"
 #include "bindings/infinicore/tensor.h"
 
 namespace infinicore {
 
-inline constexpr int kMaxTensors = 6;
-inline constexpr int kMaxOutputs = 2;
-inline constexpr int kMaxInputs = 3;
-inline constexpr int kMaxAttributes = 2;
+inline constexpr int kMaxTensors = 12;
+inline constexpr int kMaxOutputs = 3;
+inline constexpr int kMaxInputs = 10;
+inline constexpr int kMaxNumbers = 3;  // inputs that may be numbers
+inline constexpr int kMaxAttributes = 8;
 
 /// What shape an output has that the caller does not give.
 enum class ShapeRule : uint8_t {
@@ -17,6 +19,7 @@ enum class ShapeRule : uint8_t {
   Product,  // that of matrices: the rows of the first, the columns of the second; a dimension before them counts matrices
   Half,  // the input's, with half of its last dimension
   Rows,  // the first input's, or what is left of it without the dimensions that rows are made of
+  Written,  // as patterns say
   Given,  // there is no input to tell: the output must be given
 };
 
@@ -51,6 +54,9 @@ struct OperatorRow {
   double defaults[kMaxAttributes];
   bool is_required[kMaxAttributes];
   bool is_whole[kMaxAttributes];  // no fractions
+
+  const Patterns* patterns;  // of written operators; null: it is none
+  bool reads_outputs;  // what an output holds is part of the computation
 
   infiniStatus_t (*create)(infiniopHandle_t handle, void** result, const infiniopTensorDescriptor_t* tensors,
                            const double* attributes, const Dimensions& dimensions);

@@ -32,7 +32,7 @@ struct StepWork {
   MapTile map;       // of Map
   ConvertTile cast;  // of Cast
   Type type;         // of the result
-  double attributes[kMaxAttributes];
+  double attributes[kMaxMapAttributes];
   unsigned char element[16];
 };
 

@@ -12,6 +12,7 @@
 #include "op/cpu/kernel.h"
 #include "op/cpu/rows.h"
 #include "op/cpu/types.h"
+#include "op/cpu/written.h"
 #include "op/runtime.h"
 #include "op/tensor.h"
 
@@ -109,6 +110,7 @@ class CpuDevice final : public Device {
   std::unique_ptr<Prepared> prepare(const Plan& plan, infinirtError_t* error) const override {
     if (plan.info->kind == OperatorKind::Gemm) return prepare_gemm(plan, error);
     if (plan.info->kind == OperatorKind::Rows) return prepare_rows(plan, error);
+    if (plan.info->kind == OperatorKind::Written) return prepare_written(plan, error);
     // A kernel of its own for each operator, so that graphs and traces show its name.
     const infinirtXKernelFn kernel = kernel_of(plan.info);
     const size_t sizes[] = {sizeof(Work), sizeof(void*), sizeof(void*), sizeof(void*), sizeof(void*)};

@@ -27,7 +27,7 @@ struct Work {
   int64_t block_elements;
   Nest nest;
   Route route[kMaxOperands];
-  double attributes[kMaxAttributes];
+  double attributes[kMaxMapAttributes];
   unsigned char element[16];  // of Constant and Fill
 };
 

@@ -144,7 +144,7 @@ class RowWorker {
   bool find_memory() {
     const int64_t tile = kTile * kWidest;
     const int64_t value = is_kept_ ? (std::max<int64_t>(length_, 1) * size_ + 63) / 64 * 64 : tile;
-    int64_t stage[kMaxTensors] = {}, stages = 0;
+    int64_t stage[kMaxRowTensors] = {}, stages = 0;
     for (int t = 0; t < info_.tensors; ++t) {
       if (is_staged(t)) stages += stage[t] = kStagedRows * ((length_ * work_.route[t].element_size + 63) / 64 * 64);
     }
@@ -363,13 +363,13 @@ class RowWorker {
   int values_ = rows_.inputs;
   int step_of_value_[kMaxRowValues] = {};
   int element_results_ = 0;
-  bool side_by_side_[kMaxTensors];
+  bool side_by_side_[kMaxRowTensors];
   ReduceTile reduce_[kMaxRowSteps] = {};
   double of_nothing_[kMaxRowSteps] = {};
-  char* memory_[kMaxTensors];
-  char* first_[kMaxTensors];  // where the next row begins
-  char* stage_[kMaxTensors];
-  char* row_[kMaxTensors];  // where the row begins
+  char* memory_[kMaxRowTensors];
+  char* first_[kMaxRowTensors];  // where the next row begins
+  char* stage_[kMaxRowTensors];
+  char* row_[kMaxRowTensors];  // where the row begins
   int64_t reach_ = 0;  // how many of its elements take part
   // Values, as bits: in their buffers for all of this row, or for all rows; brought there in this pass; the same everywhere.
   uint32_t kept_ = 0, columns_kept_ = 0, touched_ = 0, filled_ = 0;

@@ -22,8 +22,8 @@ struct RowWork {
   int64_t block_rows;
   uint32_t staged;
   RowsPlan rows;
-  Route route[kMaxTensors];
-  double attributes[kMaxAttributes];
+  Route route[kMaxRowTensors];
+  double attributes[kMaxMapAttributes];
 };
 
 // Block i of the grid computes rows i * block_rows and on, each as a whole: how many workers there are changes no result.

@@ -37,9 +37,9 @@ class PreparedRows final : public Prepared {
                          infinirtStream_t stream) const override {
     RowWork work = work_;
     std::memcpy(work.attributes, plan.attributes, sizeof work.attributes);
-    void* addresses[kMaxTensors] = {};
-    void* args[1 + kMaxTensors] = {&work};
-    for (int t = 0; t < kMaxTensors; ++t) {
+    void* addresses[kMaxRowTensors] = {};
+    void* args[1 + kMaxRowTensors] = {&work};
+    for (int t = 0; t < kMaxRowTensors; ++t) {
       if (t < work.info->tensors) addresses[t] = operands[t];
       args[1 + t] = &addresses[t];
     }
@@ -68,9 +68,9 @@ infinirtXKernelFn kernel_of(int number, std::integer_sequence<int, Numbers...>) 
 
 std::unique_ptr<Prepared> prepare_rows(const Plan& plan, infinirtError_t* error) {
   const infinirtXKernelFn kernel = kernel_of(plan.info->rows->number, std::make_integer_sequence<int, kRowOperators>());
-  size_t sizes[1 + kMaxTensors] = {sizeof(RowWork)};
-  std::fill(sizes + 1, sizes + 1 + kMaxTensors, sizeof(void*));
-  const infinirtXKernelInfo info{plan.info->name, kernel, sizes, 1 + kMaxTensors, 0};
+  size_t sizes[1 + kMaxRowTensors] = {sizeof(RowWork)};
+  std::fill(sizes + 1, sizes + 1 + kMaxRowTensors, sizeof(void*));
+  const infinirtXKernelInfo info{plan.info->name, kernel, sizes, 1 + kMaxRowTensors, 0};
   if ((*error = infinirtXRegisterKernel(&info))) return nullptr;
   return std::make_unique<PreparedRows>(plan, kernel);
 }

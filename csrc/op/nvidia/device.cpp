@@ -6,6 +6,7 @@
 #include "op/nvidia/element_wise.h"
 #include "op/nvidia/gemm.h"
 #include "op/nvidia/rows.h"
+#include "op/nvidia/written.h"
 
 namespace infiniop {
 
@@ -20,6 +21,7 @@ class NvidiaDevice final : public Device {
 
   std::unique_ptr<Prepared> prepare(const Plan& plan, infinirtError_t* error) const override {
     if (plan.info->kind == OperatorKind::Rows) return prepare_rows(plan, error);
+    if (plan.info->kind == OperatorKind::Written) return prepare_written(plan, error);
     return plan.info->kind == OperatorKind::Gemm ? prepare_gemm(plan, error) : prepare_element_wise(plan, error);
   }
 

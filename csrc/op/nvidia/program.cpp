@@ -36,6 +36,9 @@ infinirtError_t load(const ProgramSource& source, infinirtXCompiled_t compiled, 
   *program = {};
   auto error = get_kernel(library, source.elements_kernel, &program->elements);
   if (!error && source.has_vectors) error = get_kernel(library, source.vectors_kernel, &program->vectors);
+  for (const std::string& name : source.further) {
+    if (!error) error = get_kernel(library, name, &program->further.emplace_back());
+  }
   return error;
 }
 

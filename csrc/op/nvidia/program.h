@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "infinirt_ext.h"
 #include "op/nvidia/source.h"
@@ -12,15 +13,17 @@ namespace infiniop::nvidia {
 struct Program {
   infinirtKernel_t elements;
   infinirtKernel_t vectors;  // null where the variant has none
+  std::vector<infinirtKernel_t> further;
 };
 
 // What a program is made from.
 struct ProgramSource {
   const char* name;  // in messages
-  const char* text;  // program_text() or chain_program_text()
+  const char* text;  // program_text() and its like; "variant.h" tells programs apart
   std::string variant;  // "variant.h"
   std::string elements_kernel, vectors_kernel;
   bool has_vectors;
+  std::vector<std::string> further = {};  // kernels beside these
 };
 
 // For the thread's current device. Compiles at most once, or finds what an earlier process compiled.

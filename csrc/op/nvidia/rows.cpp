@@ -26,7 +26,7 @@ class PreparedRows final : public Prepared {
   infinirtError_t launch(const Plan& plan, void* const* operands, const Workspace&,
                          infinirtStream_t stream) const override {
     bool in_vectors = variant_.width > 1;
-    void* addresses[kMaxTensors] = {};
+    void* addresses[kMaxRowTensors] = {};
     for (int t = 0; t < plan.info->tensors; ++t) {
       const auto address = reinterpret_cast<uintptr_t>(operands[t]);
       if (address % element_size_[t] != 0) return misplaced(plan, t, operands[t]);
@@ -35,9 +35,9 @@ class PreparedRows final : public Prepared {
     }
     RowArguments arguments = arguments_;
     std::memcpy(arguments.attributes, plan.attributes, sizeof arguments.attributes);
-    void* args[kMaxTensors + 1];
-    for (int t = 0; t < kMaxTensors; ++t) args[t] = &addresses[t];
-    args[kMaxTensors] = &arguments;
+    void* args[kMaxRowTensors + 1];
+    for (int t = 0; t < kMaxRowTensors; ++t) args[t] = &addresses[t];
+    args[kMaxRowTensors] = &arguments;
     const auto* kernel = reinterpret_cast<const void*>(in_vectors ? program_.vectors : program_.elements);
     const int threads = in_vectors ? variant_.threads : variant_.element_threads;
     return api().LaunchKernel(kernel, {row_blocks(arguments.rows, threads), 1, 1},
@@ -57,7 +57,7 @@ class PreparedRows final : public Prepared {
   Program program_;
   RowVariant variant_;
   RowArguments arguments_;
-  size_t element_size_[kMaxTensors], item_size_[kMaxTensors];
+  size_t element_size_[kMaxRowTensors], item_size_[kMaxRowTensors];
 };
 
 // Of tensors without elements: nothing is ever launched.

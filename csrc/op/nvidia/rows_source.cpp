@@ -74,7 +74,7 @@ RowVariant row_variant_of(const Plan& plan) {
 }
 
 RowArguments row_arguments_of(const Plan& plan) {
-  static_assert(RowArguments::kTensors == kMaxTensors && RowArguments::kLevels == kMaxLevels);
+  static_assert(RowArguments::kTensors == kMaxRowTensors && RowArguments::kLevels == kMaxLevels);
   RowArguments arguments{};
   const RowsPlan& rows = *plan.rows;
   arguments.rows = rows.rows.total;

@@ -24,6 +24,12 @@ constexpr char kElements[] =
 constexpr char kArguments[] =
 #include "infiniop/generated/arguments.h.inc"
     ;
+constexpr char kWrittenArguments[] =
+#include "infiniop/generated/written_arguments.h.inc"
+    ;
+constexpr char kWrittenNames[] =
+#include "infiniop/generated/written_names.inc"
+    ;
 constexpr char kExpression[] =
 #include "infiniop/generated/expression.h.inc"
     ;
@@ -198,12 +204,14 @@ const char* program_text() { return kProgram; }
 const char* chain_program_text() { return kChainProgram; }
 const char* rows_program_text() { return kRowsProgram; }
 
-std::array<std::pair<const char*, const char*>, 5> program_files() {
+std::array<std::pair<const char*, const char*>, 7> program_files() {
   return {{{"cstdint", kIntegers},
            {"op/expression.h", kExpression},
            {"op/narrow.h", kNarrow},
            {"op/nvidia/arguments.h", kArguments},
-           {"op/nvidia/elements.h", kElements}}};
+           {"op/nvidia/elements.h", kElements},
+           {"op/nvidia/written_arguments.h", kWrittenArguments},
+           {"infiniop/generated/written.h", kWrittenNames}}};
 }
 
 }  // namespace infiniop::nvidia

@@ -43,7 +43,7 @@ inline constexpr const char* kCompileOptions[] = {"-std=c++17", "--fmad=false", 
 const char* program_text();
 const char* chain_program_text();
 const char* rows_program_text();
-std::array<std::pair<const char*, const char*>, 5> program_files();
+std::array<std::pair<const char*, const char*>, 7> program_files();
 
 // How an element of the type is called there, and the type that it is computed in.
 const char* element_type(infiniDtype_t dtype);

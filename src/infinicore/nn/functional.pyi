@@ -7,6 +7,7 @@ from ..tensor import Tensor
 __all__ = [
     "add_rms_norm",
     "causal_softmax",
+    "embedding",
     "gelu",
     "gelu_tanh",
     "hardswish",
@@ -18,6 +19,7 @@ __all__ = [
     "relu",
     "relu6",
     "rms_norm",
+    "rope",
     "selu",
     "sigmoid",
     "silu",
@@ -43,6 +45,9 @@ def add_rms_norm(
 
 def causal_softmax(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`Softmax` of what row `i` of a matrix may see: all columns but the last `rows - 1 - i`. The others become 0."""
+
+def embedding(input: Tensor, weight: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The rows of `weight` that `input` names. A number that is no row's is an error of the stream."""
 
 def gelu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`input` times the normal distribution function of `input`."""
@@ -98,6 +103,17 @@ def rms_norm(
     out: Tensor | None = None,
 ) -> Tensor:
     """A row divided by the root of the mean of its squares, times the weights."""
+
+def rope(
+    input: Tensor,
+    pos_ids: Tensor,
+    sin_table: Tensor,
+    cos_table: Tensor,
+    algo: int = 1,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Turns pairs of elements of `input` by the angle that the tables have for their position: neighbours (GPT-J), or elements of the two halves (GPT-NeoX). A position that the tables do not have is an error of the stream."""
 
 def selu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Scaled exponential linear unit."""

@@ -108,11 +108,14 @@ def numbers(operator: Operator, values: Mapping[str, Any], at_compute: bool) -> 
     """The arguments beside the tensors, of one of the two calls. Of rows, `values` may have `dims` and `keepdim`."""
     kinds: dict[str, Callable[[Any], Any]] = {
         "float": ctypes.c_float, "double": ctypes.c_double, "int": lambda value: ctypes.c_int(int(value)),
-        "bool": ctypes.c_bool,
+        "bool": lambda value: ctypes.c_bool(bool(value)), "size_t": lambda value: ctypes.c_size_t(int(value)),
+        "int64_t": lambda value: ctypes.c_int64(int(value)), "char": lambda value: ctypes.c_char(int(value)),
     }  # fmt: skip
     again = at_compute and repeats_dimensions(operator)
     given = [
-        kinds[a.ctype](values[a.name]) for a in operator.attributes if again or a.at_compute == at_compute
+        kinds.get(a.ctype, kinds["int"])(values[a.name])  # what is not listed is an enumeration
+        for a in operator.attributes
+        if again or a.at_compute == at_compute or (at_compute and a.repeated)
     ]
     along = operator.rows.along if operator.rows else "last"
     dims: Sequence[int] = values.get("dims", (-1,))
@@ -135,7 +138,7 @@ def create_arguments(
     tensors: Mapping[str, Pointer | None],
     values: Mapping[str, Any],
 ) -> list[Any]:
-    given = [tensors[each.name] for each in operator.tensors]
+    given = [tensors[each.name] for each in operator.tensors if each.described]
     return [owner, ctypes.byref(result), *given, *numbers(operator, values, False)]
 
 

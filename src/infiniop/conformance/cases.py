@@ -147,8 +147,52 @@ def all_of(kind: str, operator: Operator, t: Bench) -> None:
 Description = tuple[str, tuple[int, ...], tuple[int, ...] | None]  # type, shape, strides
 
 
+def first_trial(operator: Operator) -> Trial:
+    return next(trials().VALUES["written"](operator))  # type: ignore[no-any-return]
+
+
+def wrong_written(operator: Operator) -> list[tuple[str, str, dict[str, Description | None]]]:
+    """The same for written operators: each tensor for itself."""
+    assert operator.written is not None
+    right = right_ones(operator)
+    found: list[tuple[str, str, dict[str, Description | None]]] = []
+
+    def add(what: str, status: str, **changed: Description | None) -> None:
+        found.append((what, status, {**dict.fromkeys(t.name for t in operator.tensors), **right, **changed}))
+
+    for tensor in operator.tensors:
+        if not tensor.described or tensor.name not in right:
+            continue
+        dtype, shape, _ = right[tensor.name]
+        known = tensor.dtypes or (dtype,)
+        other = next(each for each in ("C64", "BOOL") if each not in known)
+        add(f"{tensor.name} is {other}", "BAD_TENSOR_DTYPE", **{tensor.name: (other, shape, None)})
+        if (
+            "..." not in operator.written.shapes[tensor.name]
+            and "<" not in operator.written.shapes[tensor.name]
+        ):
+            more = (*shape, 2)
+            add(f"{tensor.name} has shape {more}", "BAD_TENSOR_SHAPE", **{tensor.name: (dtype, more, None)})
+        if tensor.role != "in" and any(size > 1 for size in shape):
+            add(
+                f"{tensor.name} has stride 0",
+                "BAD_TENSOR_STRIDES",
+                **{tensor.name: (dtype, shape, (0,) * len(shape))},
+            )
+        if not tensor.optional:
+            add(f"{tensor.name} is null", "NULL_POINTER", **{tensor.name: None})
+    return found
+
+
 def right_ones(operator: Operator) -> dict[str, Description]:
     """Descriptions that the operator takes."""
+    if operator.written:
+        trial = first_trial(operator)
+        return {
+            name: (trial.dtypes[name], operand.view.shape, None)
+            for name, operand in trial.operands.items()
+            if operand is not None
+        }
     dtype = "F32" if "F32" in operator.dtypes else operator.dtypes[0]
     shape = (3, 3) if operator.kind == "gemm" else (2, 3)
     shapes = {"element": shape, "column": shape[-1:], "row": shape[:-1]}
@@ -164,6 +208,8 @@ def right_ones(operator: Operator) -> dict[str, Description]:
 
 def wrong_ones(operator: Operator) -> list[tuple[str, str, dict[str, Description | None]]]:
     """What is wrong, the status it has to give, and the descriptions; None is a null descriptor."""
+    if operator.written:
+        return wrong_written(operator)
     right = right_ones(operator)
     out, inputs = operator.output.name, [tensor.name for tensor in operator.inputs]
     found: list[tuple[str, str, dict[str, Description | None]]] = []
@@ -200,6 +246,8 @@ def refusals(operator: Operator, t: Bench) -> None:
     values: dict[str, Any] = {attribute.name: 1 for attribute in operator.attributes}
     if operator.rows:
         values["dims"] = (1,)
+    if operator.written:
+        values = first_trial(operator).values
     function = f"infiniop{operator.name}"
     with calls.handle() as owner:
         for what, status, given in wrong_ones(operator):
@@ -211,7 +259,7 @@ def refusals(operator: Operator, t: Bench) -> None:
                 arguments = calls.create_arguments(operator, owner, Pointer(), tensors, values)
                 refused(status, what, calls.create_name(operator), *arguments)
         with ExitStack() as stack:
-            tensors = {
+            tensors = dict.fromkeys((tensor.name for tensor in operator.tensors), None) | {
                 name: stack.enter_context(calls.tensor(*each)) for name, each in right_ones(operator).items()
             }
             descriptor = Pointer()

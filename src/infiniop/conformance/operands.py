@@ -164,6 +164,15 @@ def output_layouts(make: Callable[[Shape], Operand]) -> Iterator[tuple[str, Oper
 # ---- the verdict
 
 
+def units(expected: Array, dtype: str) -> Array:
+    """The distance between neighbouring numbers of the type at each value."""
+    facts = facts_of(dtype)
+    with np.errstate(all="ignore"):
+        size = np.abs(np.where(np.isfinite(expected) & (expected != 0), expected, 1e-300))
+        exponents = np.maximum(np.floor(np.log2(size)) - facts.nmant, -1100)
+        return np.maximum(np.exp2(exponents), float(facts.smallest_subnormal))
+
+
 def wrong_elements(trial: Trial, out: Operand, seen: Array) -> str:
     """What is wrong with a result, or nothing."""
     if trial.limit is None:

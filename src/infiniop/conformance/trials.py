@@ -19,16 +19,17 @@ from .operands import (
     Operand,
     Shape,
     Trial,
-    facts_of,
     half_layouts,
     input_layouts,
     ordinary,
     output_layouts,
     raw,
     special,
+    units,
     whole,
     wrong_elements,
 )
+from .written_trials import written_layouts, written_values
 
 __all__ = ["LAYOUTS", "VALUES", "wrong_elements"]
 
@@ -59,15 +60,6 @@ def reference(operator: Operator, inputs: list[Array], dtype: str, values: dict[
         return operator.reference(
             np, *inputs, **{name: NUMPY[dtype](value) for name, value in values.items()}
         )
-
-
-def units(expected: Array, dtype: str) -> Array:
-    """The distance between neighbouring numbers of the type at each value."""
-    facts = facts_of(dtype)
-    with np.errstate(all="ignore"):
-        size = np.abs(np.where(np.isfinite(expected) & (expected != 0), expected, 1e-300))
-        exponents = np.maximum(np.floor(np.log2(size)) - facts.nmant, -1100)
-        return np.maximum(np.exp2(exponents), float(facts.smallest_subnormal))
 
 
 def map_trial(operator: Operator, dtype: str, inputs: list[Operand], out: Operand, what: str) -> Trial:
@@ -440,9 +432,9 @@ def row_layouts(operator: Operator) -> Iterator[Trial]:
 
 VALUES: dict[str, Callable[[Operator], Iterator[Trial]]] = {
     "map": map_values, "copy": copy_values, "cast": cast_values, "constant": made_values, "fill": made_values,
-    "gemm": product_values, "rows": row_values,
+    "gemm": product_values, "rows": row_values, "written": written_values,
 }  # fmt: skip
 LAYOUTS: dict[str, Callable[[Operator], Iterator[Trial]]] = {
     "map": map_layouts, "copy": copy_layouts, "cast": cast_layouts, "constant": made_layouts, "fill": made_layouts,
-    "gemm": product_layouts, "rows": row_layouts,
+    "gemm": product_layouts, "rows": row_layouts, "written": written_layouts,
 }  # fmt: skip

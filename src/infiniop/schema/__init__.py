@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from .activations import OPERATORS as ACTIVATIONS
 from .arithmetic import OPERATORS as ARITHMETIC
+from .attention import OPERATORS as ATTENTION
 from .functions import OPERATORS as FUNCTIONS
+from .indexing import OPERATORS as INDEXING
 from .model import Attribute, Operator, Tensor
 from .movement import OPERATORS as MOVEMENT
 from .norms import OPERATORS as NORMS
@@ -20,6 +22,8 @@ GROUPS: dict[str, tuple[Operator, ...]] = {
     "One number from each row": REDUCTIONS,
     "Copies, conversions, constants": MOVEMENT,
     "Products of matrices": PRODUCTS,
+    "Elements that indices name": INDEXING,
+    "Positions and attention": ATTENTION,
 }
 OPERATORS: tuple[Operator, ...] = tuple(
     sorted((operator for group in GROUPS.values() for operator in group), key=lambda operator: operator.name)

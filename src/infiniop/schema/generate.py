@@ -24,7 +24,7 @@ if not __package__:
     __package__ = "infiniop_schema"
 
 from . import OPERATORS
-from .emit import cuda, glue, header, listing, maps, python_table, rows
+from .emit import cuda, glue, header, listing, maps, python_table, rows, written
 
 
 def files() -> dict[str, str]:
@@ -42,6 +42,9 @@ def files() -> dict[str, str]:
         "build/infiniop/generated/rows.inc": rows.render(),
         "build/infiniop/generated/rows.h": rows.render_numbers(),
         "build/infiniop/generated/cuda_rows.inc": rows.render_cuda(),
+        "build/infiniop/generated/written.h": written.render_names(),
+        "build/infiniop/generated/written_names.inc": f'R"CUDA({written.render_names()})CUDA"\n',
+        "build/infiniop/generated/written_list.inc": written.render_list(),
         "build/infinicore/generated/operators_table.inc": python_table.render(),
         "python/operators.pyi": python_table.render_stubs(functional=False),
         "python/functional.pyi": python_table.render_stubs(functional=True),
@@ -57,7 +60,7 @@ def main(arguments: list[str] | None = None) -> int:
     out: Path = parser.parse_args(arguments).out
     wanted = {out / place: text for place, text in files().items()}
     # An operator that was renamed must not leave its header behind.
-    for old in (out / "include" / "infiniop" / "ops").glob("*.h"):
+    for old in (out / "include" / "infiniop" / "ops").rglob("*.h"):
         if old not in wanted:
             old.unlink()
     for path, text in wanted.items():

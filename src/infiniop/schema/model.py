@@ -25,9 +25,13 @@ COMPUTED_AS = {
     "BOOL": "uint8_t",
 }  # fmt: skip
 
+# What attributes may be in C.
+CTYPES = ("float", "double", "int", "bool", "size_t", "int64_t", "char")
+INDICES = ("I32", "I64")
+
 Role = Literal["out", "inout", "in", "unused"]
 DtypeRule = Literal["same", "truth", "cast"]
-Kind = Literal["map", "copy", "cast", "constant", "fill", "gemm", "rows"]
+Kind = Literal["map", "copy", "cast", "constant", "fill", "gemm", "rows", "written"]
 Place = Literal["element", "column", "row"]
 
 
@@ -45,7 +49,17 @@ class Tensor:
     """Of row operators: what all elements of an input are that is null."""
 
     optional: bool = False
-    """Of row operators: whether an output may be null. Python does not ask for such an output."""
+    """Of row operators: whether an output may be null; Python does not ask for such an output. Of written ones: whether it may be null,
+    which is None in Python."""
+
+    dtypes: tuple[str, ...] = ()
+    """Of written operators: which types it may have, where that is not the one type of the operator."""
+
+    made_as: str = ""
+    """Of such an output: the type that Python makes it with, or the name of the tensor whose type that is."""
+
+    described: bool = True
+    """Of written operators: False where the published functions take no descriptor of it; it lies without gaps then."""
 
     python: str = ""
     """Its name in Python, where it is not the one that such inputs have in all operators."""
@@ -95,11 +109,33 @@ class Rows:
 
 
 @dataclass(frozen=True)
+class Written:
+    """What an operator is whose computation is written out for each device type: `csrc/op/<device type>/written/<file>`.
+
+    Everything else follows from the shapes. A shape is the names of its sizes, with a space between them: the same name is the same size
+    in all tensors, and the name of an attribute is its value. Also numbers, `2*d`, `d/2`, `...` for any number of dimensions that
+    are the same in all tensors that have them, `...?` for these or none, and `<` and `>` for those before and after the one that the attribute `dim` names.
+    """
+
+    shapes: dict[str, str]
+    trials: Callable[[Any, Any], Any]
+    """From NumPy and one of its random generators: dicts of arrays for the inputs and for what is written in place, and of attributes.
+    Numbers are float64, and converted; the first dict stands for an ordinary call."""
+
+    rules: tuple[tuple[str, str], ...] = ()
+    """Conditions of the sizes and attributes, in C, each with a sentence that says what has to hold."""
+
+    in_place: bool = False
+    """Whether an output may be an input of the same shape."""
+
+
+@dataclass(frozen=True)
 class Attribute:
     """A number beside the tensors, given when the descriptor is created or, `at_compute`, with every call."""
 
     name: str
-    ctype: Literal["float", "double", "int", "bool"]
+    ctype: str
+    """One of CTYPES, or an enumeration that the operator declares."""
     doc: str
     at_compute: bool = False
     default: float | None = None
@@ -107,6 +143,13 @@ class Attribute:
 
     python: str = ""
     """Its name in Python, where that is another one."""
+
+    repeated: bool = False
+    """Whether the published compute call takes it once more; it does not look at it."""
+
+    @property
+    def is_whole(self) -> bool:
+        return self.ctype not in ("float", "double", "bool")
 
 
 @dataclass(frozen=True)
@@ -140,6 +183,12 @@ class Operator:
     kind: Kind = "map"
     rows: Rows | None = None
     """Of kind `rows`, and of no other."""
+
+    written: Written | None = None
+    """Of kind `written`, and of no other."""
+
+    declares: str = ""
+    """C declarations that its header begins with: enumerations that attributes have."""
 
     attributes: tuple[Attribute, ...] = ()
     header: str = ""
@@ -188,8 +237,13 @@ class Operator:
         if self.rows is not None:
             if [name for name, _ in self.rows.results] != outputs:
                 raise ValueError(f"{self.name}: each of {outputs} has a result, in this order")
+        elif self.written is not None:
+            if [*self.written.shapes] != [tensor.name for tensor in self.tensors]:
+                raise ValueError(f"{self.name}: each tensor has a shape, in their order")
         elif len(outputs) != 1:
             raise ValueError(f"{self.name}: an operator has one output, not {outputs}")
+        if (self.kind == "written") != (self.written is not None):
+            raise ValueError(f"{self.name}: `written` has shapes, the other kinds have none")
         if (self.kind == "map") != bool(self.expression):
             raise ValueError(f"{self.name}: `map` has an expression, the other kinds have none")
         if self.halves and len(self.inputs) != 1:
@@ -209,6 +263,11 @@ class Operator:
         return self.header or self.name.lower()
 
     @property
+    def stem(self) -> str:
+        """The name of its files without their folder."""
+        return self.file.rsplit("/", 1)[-1]
+
+    @property
     def python_name(self) -> str:
         return self.python or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", self.name).lower()
 
@@ -223,7 +282,9 @@ class Operator:
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
-        return tuple(tensor for tensor in self.tensors if tensor.role in ("in", "inout"))
+        """Of written operators without those that are outputs as well."""
+        roles = ("in",) if self.written else ("in", "inout")
+        return tuple(tensor for tensor in self.tensors if tensor.role in roles)
 
     @property
     def ordered(self) -> tuple[Tensor, ...]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from .. import OPERATORS
 from ..model import EVERYTHING, Operator
-from . import rows
+from . import rows, written
 from .header import repeats_dimensions, signatures
 from .maps import without_last
 
 KINDS = {
     "map": "Map", "copy": "Copy", "cast": "Cast", "constant": "Constant", "fill": "Fill", "gemm": "Gemm", "rows": "Rows",
+    "written": "Written",
 }  # fmt: skip
 
 
@@ -24,14 +25,17 @@ def info(number: int, operator: Operator, called: str = "") -> str:
         f"{{{names}}}, {dtypes}, {constant}, {'true' if operator.halves else 'false'}, "
         f"{f'&k{without_last(operator).name}' if operator.scalar_expression else 'nullptr'}, "
         f"{str(any(not attribute.at_compute for attribute in operator.attributes)).lower()}, {len(operator.outputs)}, "
-        f"{f'&kRowsOf{operator.name}' if operator.rows else 'nullptr'}}};"
+        f"{f'&kRowsOf{operator.name}' if operator.rows else 'nullptr'}, "
+        f"{f'&kWritten{operator.name}' if operator.written else 'nullptr'}}};"
     )
 
 
 def numbers(operator: Operator, at_compute: bool) -> str:
     """The attributes that one of the calls is given, in their places."""
     return ", ".join(
-        (f"double({a.name})" if a.ctype in ("int", "bool") else a.name) if a.at_compute == at_compute else "0"
+        (a.name if a.ctype in ("float", "double") else f"double({a.name})")
+        if a.at_compute == at_compute
+        else "0"
         for a in operator.attributes
     )
 
@@ -60,7 +64,7 @@ def functions(operator: Operator) -> list[str]:
     addresses = ", ".join(f"const_cast<void*>(static_cast<const void*>({t.name}))" for t in operator.ordered)
     lines = [
         f"infiniStatus_t {create}({given[create]}) {{",
-        f"  const void* const tensors[] = {{{', '.join(f'{t.name}_desc' for t in operator.ordered)}}};",
+        f"  const void* const tensors[] = {{{', '.join(f'{t.name}_desc' if t.described else 'nullptr' for t in operator.ordered)}}};",
     ]
     if early:
         lines.append(f"  const double attributes[kMaxAttributes] = {{{numbers(operator, False)}}};")
@@ -81,6 +85,7 @@ def functions(operator: Operator) -> list[str]:
     if repeats_dimensions(operator):
         again = ["dim", "dim_size", *(attribute.name for attribute in operator.attributes), "keepdim"]
         lines.append("".join(f"  (void){name};" for name in again))
+    lines += [f"  (void){a.name};" for a in operator.attributes if a.repeated]
     if late:
         lines.append(f"  const double attributes[kMaxAttributes] = {{{numbers(operator, True)}}};")
     values = ", ".join(
@@ -102,8 +107,8 @@ def functions(operator: Operator) -> list[str]:
 def render() -> str:
     for operator in OPERATORS:
         if (
-            len(operator.ordered) > (6 if operator.rows else 4)
-            or len(operator.attributes) > 2
+            len(operator.ordered) > (12 if operator.written else 6 if operator.rows else 4)
+            or len(operator.attributes) > (8 if operator.written else 2)
             or not set(operator.dtypes) <= set(EVERYTHING)
         ):
             raise ValueError(f"{operator.name}: csrc/op/operator.h has no room for it")
@@ -118,6 +123,7 @@ def render() -> str:
             "",
             "namespace {",
             *(line for operator in rows.ROWS for line in rows.info(operator)),
+            *(line for operator in written.WRITTEN for line in written.info(operator)),
             *(
                 info(number, without_last(operator), operator.name)
                 for number, operator in enumerate(OPERATORS)

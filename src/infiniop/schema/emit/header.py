@@ -12,7 +12,9 @@ DECLARE = "__INFINI_C __export infiniStatus_t"
 
 
 def create_params(operator: Operator) -> list[str]:
-    tensors = [f"infiniopTensorDescriptor_t {tensor.name}_desc" for tensor in operator.tensors]
+    tensors = [
+        f"infiniopTensorDescriptor_t {tensor.name}_desc" for tensor in operator.tensors if tensor.described
+    ]
     given = [declared(attribute) for attribute in operator.attributes if not attribute.at_compute]
     given = row_params(operator, given)
     return ["infiniopHandle_t handle", f"infiniop{operator.name}Descriptor_t* desc_ptr", *tensors, *given]
@@ -31,7 +33,7 @@ def row_params(operator: Operator, given: list[str]) -> list[str]:
 def compute_params(operator: Operator) -> list[str]:
     workspace = ["void* workspace", "size_t workspace_size"] if operator.has_workspace else []
     tensors = [("" if t.role in ("out", "inout") else "const ") + f"void* {t.name}" for t in operator.tensors]
-    given = [declared(attribute) for attribute in operator.attributes if attribute.at_compute]
+    given = [declared(a) for a in operator.attributes if a.at_compute or a.repeated]
     if repeats_dimensions(operator):
         given = row_params(operator, [declared(attribute) for attribute in operator.attributes])
     if operator.kind == "fill":
@@ -42,6 +44,10 @@ def compute_params(operator: Operator) -> list[str]:
 def repeats_dimensions(operator: Operator) -> bool:
     """Whether the published compute call names again what the descriptor was made for."""
     return operator.rows is not None and operator.rows.along == "dims"
+
+
+def takes_truth(operator: Operator) -> bool:
+    return repeats_dimensions(operator) or any(attribute.ctype == "bool" for attribute in operator.attributes)
 
 
 def declared(attribute: Attribute) -> str:
@@ -60,24 +66,26 @@ def signatures(operator: Operator) -> dict[str, list[str]]:
 
 
 def render(operator: Operator) -> str:
-    guard = f"INFINIOP_OPS_{operator.file.upper()}_H"
+    guard = f"INFINIOP_OPS_{operator.file.upper().replace('/', '_')}_H"
     types = f"Element types: {', '.join(operator.dtypes)}."
     lines = [
         f"/* infiniop/ops/{operator.file}.h: {operator.name}. {operator.doc}",
         f" * {types}",
         *(f" * {attribute.name}: {attribute.doc}." for attribute in operator.attributes),
         *(f" * {line}" for line in row_notes(operator)),
+        *(f" * {line}" for line in written_notes(operator)),
         " */",
         NOTICE,
         f"#ifndef {guard}",
         f"#define {guard}",
         "",
-        *(["#include <stdbool.h>", ""] if repeats_dimensions(operator) else []),
+        *(["#include <stdbool.h>", ""] if takes_truth(operator) else []),
         '#include "infiniop/handle.h"',
         '#include "infiniop/operator_descriptor.h"',
         '#include "infiniop/tensor_descriptor.h"',
         "",
         f"typedef struct InfiniopDescriptor* infiniop{operator.name}Descriptor_t;",
+        *(["", *operator.declares.splitlines()] if operator.declares else []),
         "",
     ]
     for function, params in signatures(operator).items():
@@ -87,6 +95,21 @@ def render(operator: Operator) -> str:
             "",
         ]
     return "\n".join([*lines, f"#endif /* {guard} */", ""])
+
+
+def written_notes(operator: Operator) -> list[str]:
+    """The shapes, the types that are not the operator's, and which tensors may be null."""
+    if operator.written is None:
+        return []
+    notes = [f"{name}: shape ({shape})." for name, shape in operator.written.shapes.items()]
+    for tensor in operator.tensors:
+        if tensor.dtypes:
+            notes.append(f"{tensor.name}: {', '.join(tensor.dtypes)}.")
+        if tensor.optional:
+            notes.append(f"{tensor.name} may be null.")
+        if not tensor.described:
+            notes.append(f"{tensor.name} lies without gaps.")
+    return [*notes, *(f"{sentence}." for _, sentence in operator.written.rules)]
 
 
 def row_notes(operator: Operator) -> list[str]:

@@ -7,17 +7,18 @@ from dataclasses import dataclass
 
 from .. import OPERATORS
 from ..model import Attribute, Operator, Tensor
+from . import written
 from .header import signatures
 
 # The kinds whose output has a shape that this table's reader can work out. Others need a rule in
 # csrc/bindings/infinicore/operators.cpp first.
 RULES = {
     "map": "Broadcast", "copy": "Broadcast", "cast": "Broadcast", "constant": "Given", "fill": "Given", "gemm": "Product",
-    "rows": "Rows",
+    "rows": "Rows", "written": "Written",
 }  # fmt: skip
 CALLABLE = tuple(operator for operator in OPERATORS if operator.kind in RULES)
 # What `infinicore` offers under the operators' own names; the rest is used by functions that are written out.
-PUBLIC = tuple(operator for operator in CALLABLE if operator.kind in ("map", "cast", "rows"))
+PUBLIC = tuple(operator for operator in CALLABLE if operator.kind in ("map", "cast", "rows", "written"))
 
 # Inputs are named in Python as PyTorch and InfiniCore name them.
 COMMON_NAMES = {"x": "input", "a": "input", "b": "other", "src": "input"}
@@ -41,7 +42,7 @@ def inputs_of(operator: Operator) -> tuple[Tensor, ...]:
 
 def written_input(operator: Operator) -> int:
     """Which of those is the output as well; -1: none, and the output is `out`."""
-    roles = [tensor.role for tensor in inputs_of(operator)]
+    roles = [tensor.role for tensor in inputs_of(operator) if not operator.written]
     return roles.index("inout") if "inout" in roles else -1
 
 
@@ -54,11 +55,23 @@ def parameter(operator: Operator, tensor: Tensor) -> str:
 
 def outputs_of(operator: Operator) -> tuple[Tensor, ...]:
     """Those that Python has: what may be left out is left out there."""
-    return tuple(tensor for tensor in operator.outputs if not tensor.optional)
+    return tuple(tensor for tensor in operator.outputs if operator.written or not tensor.optional)
+
+
+def is_argument(operator: Operator, output: Tensor) -> bool:
+    """Of written operators: whether an output is read as well, and given as inputs are."""
+    return operator.written is not None and output.role == "inout"
 
 
 def output_parameters(operator: Operator) -> list[str]:
-    """The first one is `out`, whatever it is called in C."""
+    """The first one that is only written is `out`, whatever it is called in C."""
+    if operator.written:
+        names, first = [], True
+        for tensor in operator.outputs:
+            argument = is_argument(operator, tensor)
+            names.append(tensor.python or (tensor.name if argument or not first else "out"))
+            first = first and argument
+        return names
     return ["out", *(tensor.python or tensor.name for tensor in outputs_of(operator)[1:])]
 
 
@@ -85,11 +98,15 @@ def row(operator: Operator) -> list[str]:
     late = [f"attributes[{i}]" for i, a in enumerate(attributes) if a.at_compute]
     early_values = early or ["0"] * sum(not a.at_compute for a in operator.attributes)
     late_values = late or ["0"] * sum(a.at_compute for a in operator.attributes)
-    unused_tensors = [tensor for tensor in operator.tensors if tensor.role == "unused" or tensor.optional]
+    unused_tensors = [
+        tensor
+        for tensor in operator.tensors
+        if tensor.role == "unused" or (tensor.optional and not operator.written)
+    ]
     outputs = outputs_of(operator)
     tensors = [*outputs, *inputs_of(operator), *unused_tensors]
     places = {tensor.name: str(i) for i, tensor in enumerate(tensors)}
-    given = [f"tensors[{places[tensor.name]}]" for tensor in operator.tensors]
+    given = [f"tensors[{places[tensor.name]}]" for tensor in operator.tensors if tensor.described]
     addresses = [f"addresses[{places[tensor.name]}]" for tensor in operator.tensors]
     workspace = ["workspace", "workspace_size"] if operator.has_workspace else []
     element = ["element"] if operator.kind == "fill" else []
@@ -128,12 +145,14 @@ def row(operator: Operator) -> list[str]:
         f"{str(bool(early)).lower()}, {str(operator in PUBLIC).lower()}, {str(operator.functional).lower()}, "
         f"{str(operator.inplace).lower()}, {str(operator.kind == 'fill').lower()}, {str(copies(operator)).lower()},",
         f" RowsAlong::{along(operator).capitalize()}, {{{', '.join(truth(t.place == 'row') for t in outputs)}}}, "
-        f"{{{', '.join(truth(t.default is not None) for t in inputs_of(operator))}}}, {quoted(operator.shape_parameter)}, "
+        f"{{{', '.join(truth(t.default is not None or t.optional) for t in inputs_of(operator))}}}, {quoted(operator.shape_parameter)}, "
         f"{{{', '.join(quoted(n) for n in output_parameters(operator))}}},",
         f" {{{', '.join(quoted(n) for n in names)}}},",
         f" {{{', '.join(number(a.default) for a in attributes)}}},",
         f" {{{', '.join(str(a.default is None).lower() for a in attributes)}}},",
-        f" {{{', '.join(truth(a.ctype == 'int') for a in attributes)}}},",
+        f" {{{', '.join(truth(a.is_whole) for a in attributes)}}},",
+        f" {f'&patterns_of_{name}' if operator.written else 'nullptr'}, "
+        f"{truth(any(is_argument(operator, t) for t in outputs))},",
         " [](infiniopHandle_t handle, void** result, const infiniopTensorDescriptor_t* tensors, const double* attributes,",
         "    const Dimensions& dimensions) {",
         f"   {unused}return library.infiniopCreate{name}Descriptor("
@@ -150,8 +169,42 @@ def row(operator: Operator) -> list[str]:
 
 
 def casts(operator: Operator, places: list[str], at_compute: bool) -> list[str]:
-    taken = [a for a in operator.attributes if a.at_compute == at_compute]
-    return [f"static_cast<{a.ctype}>({place})" for a, place in zip(taken, places, strict=True)]
+    given = iter(places)
+    return [
+        f"static_cast<{a.ctype}>({next(given) if a.at_compute == at_compute else '0'})"
+        for a in operator.attributes
+        if a.at_compute == at_compute or (at_compute and a.repeated)
+    ]
+
+
+def patterns(operator: Operator) -> list[str]:
+    """What a written operator's shapes are."""
+    if operator.written is None:
+        return []
+    names, tensors = written.sizes(operator), [*outputs_of(operator), *inputs_of(operator)]
+    shapes = [operator.written.shapes[tensor.name] for tensor in tensors]
+    sizes = ", ".join(str(written.attribute_of_size(operator, name)) for name in names)
+    rules = ", ".join(f"{{{len(written.dims(s))}, {{{written.dim_rules(operator, s)}}}}}" for s in shapes)
+    return [
+        f"const Patterns patterns_of_{operator.name} = {{{len(names)}, {{{sizes}}}, {written.dim_attribute(operator)},",
+        f"  {{{rules}}},",
+        f"  {{{', '.join(made_as(operator, tensor) for tensor in outputs_of(operator))}}}, "
+        f"{{{', '.join(truth(is_argument(operator, t)) for t in outputs_of(operator))}}}, "
+        f"{truth(operator.written.in_place)}}};",
+    ]
+
+
+def made_as(operator: Operator, output: Tensor) -> str:
+    """The type of an output that a caller does not give, as Patterns has it."""
+    tensors = [*outputs_of(operator), *inputs_of(operator)]
+    names = [tensor.name for tensor in tensors]
+    if output.made_as in names:
+        return f"~{names.index(output.made_as)}"
+    if output.dtypes:
+        return f"INFINI_DTYPE_{output.made_as or output.dtypes[0]}"
+    typed = [*inputs_of(operator), *(t for t in outputs_of(operator) if is_argument(operator, t))]
+    common = next((tensor for tensor in typed if not tensor.dtypes), None)
+    return f"~{names.index(common.name)}" if common else f"INFINI_DTYPE_{operator.dtypes[0]}"
 
 
 def truth(value: bool) -> str:
@@ -172,14 +225,18 @@ class Parameter:
 
 def parameters(operator: Operator) -> list[Parameter]:
     """Those that may be given by position, but for `inplace`."""
-    found = []
-    written = written_input(operator)
+    found = [
+        Parameter(name, f"{name}: Tensor")
+        for name, tensor in zip(output_parameters(operator), outputs_of(operator), strict=True)
+        if is_argument(operator, tensor)
+    ]
+    both = written_input(operator)
     for i, tensor in enumerate(inputs_of(operator)):
         name = parameter(operator, tensor)
-        if operator.rows and tensor.default is not None:
+        if (operator.rows and tensor.default is not None) or (operator.written and tensor.optional):
             found.append(Parameter(f"{name}=None", f"{name}: Tensor | None = None"))
         else:
-            number = "" if operator.rows or i == max(written, 0) else " | float"
+            number = "" if operator.rows or operator.written or i == max(both, 0) else " | float"
             found.append(Parameter(name, f"{name}: Tensor{number}"))
         if i == 0 and operator.shape_parameter:
             found.append(Parameter(operator.shape_parameter, f"{operator.shape_parameter}: Sequence[int]"))
@@ -197,7 +254,9 @@ def attribute_parameter(attribute: Attribute) -> Parameter:
     name = attribute_name(attribute)
     if attribute.ctype == "bool":
         return Parameter(f"{name}={bool(attribute.default)}", f"{name}: bool = {bool(attribute.default)}")
-    if attribute.ctype == "int":
+    if attribute.is_whole and attribute.default is None:
+        return Parameter(name, f"{name}: int")
+    if attribute.is_whole:
         return Parameter(f"{name}={attribute.default:g}", f"{name}: int = {attribute.default:g}")
     if attribute.default is None:
         return Parameter(name, f"{name}: float")
@@ -223,6 +282,17 @@ def row_notes(operator: Operator) -> list[str]:
     return notes
 
 
+def written_notes(operator: Operator) -> list[str]:
+    """Shapes, under the names that tensors have in Python, and types of their own."""
+    if operator.written is None:
+        return []
+    named = list(zip(output_parameters(operator), outputs_of(operator), strict=True))
+    named += [(parameter(operator, tensor), tensor) for tensor in inputs_of(operator)]
+    notes = [f"{name}: shape ({operator.written.shapes[tensor.name]})." for name, tensor in named]
+    notes += [f"{name}: {', '.join(tensor.dtypes)}." for name, tensor in named if tensor.dtypes]
+    return notes
+
+
 def python_parameters(operator: Operator, functional: bool = False) -> list[str]:
     given = [p.plain for p in parameters(operator)]
     if functional and operator.inplace:
@@ -231,7 +301,14 @@ def python_parameters(operator: Operator, functional: bool = False) -> list[str]
         return given
     if operator.dtype_rule == "cast":
         return [*given, "*", "out"]
-    return [*given, "*", *(f"{name}=None" for name in output_parameters(operator))]
+    made = made_parameters(operator)
+    return [*given, *(["*"] if made else []), *(f"{name}=None" for name in made)]
+
+
+def made_parameters(operator: Operator) -> list[str]:
+    """The outputs that a caller may give."""
+    named = zip(output_parameters(operator), outputs_of(operator), strict=True)
+    return [name for name, tensor in named if not is_argument(operator, tensor)]
 
 
 def documentation(operator: Operator, functional: bool) -> str:
@@ -240,6 +317,7 @@ def documentation(operator: Operator, functional: bool) -> str:
     text = [f"{operator.python_name}({given})\n--\n", sentence(operator)]
     text += [f"{attribute_name(a)}: {a.doc}." for a in attributes_of(operator)]
     text += row_notes(operator)
+    text += written_notes(operator)
     text.append(f"Element types: {', '.join(operator.dtypes)}.")
     return "\n".join(text)
 
@@ -278,6 +356,7 @@ def render() -> str:
             "}",
             "",
             f"constexpr int kOperators = {len(CALLABLE)};",
+            *(line for operator in CALLABLE for line in patterns(operator)),
             "const OperatorRow rows[kOperators] = {",
             *(line for operator in CALLABLE for line in row(operator)),
             "};",
@@ -294,16 +373,21 @@ def stub(operator: Operator, functional: bool) -> list[str]:
     given = [p.typed for p in parameters(operator)]
     if functional and operator.inplace:
         given.append("inplace: bool = False")
-    names = output_parameters(operator)
+    names = made_parameters(operator)
     if operator.dtype_rule == "cast":
         given += ["*", "out: Tensor"]
     elif len(names) > 1:
-        pair = "Tensor | tuple[Tensor, Tensor] | None"
+        pair = f"Tensor | {tuple_type(len(names))} | None"
         given += ["*", f"out: {pair} = None", *(f"{name}: Tensor | None = None" for name in names[1:])]
-    elif written_input(operator) < 0:
-        given += ["*", "out: Tensor | None = None"]
-    result = "tuple[Tensor, Tensor]" if len(names) > 1 else "Tensor"
+    elif names and written_input(operator) < 0:
+        given += ["*", f"{names[0]}: Tensor | None = None"]
+    results = len(outputs_of(operator))
+    result = tuple_type(results) if results > 1 else "Tensor"
     return [*head(operator.python_name, given, result), f'    """{sentence(operator)}"""', ""]
+
+
+def tuple_type(count: int) -> str:
+    return f"tuple[{', '.join(['Tensor'] * count)}]"
 
 
 def head(name: str, given: list[str], result: str) -> list[str]:

@@ -1,0 +1,44 @@
+// Written operators on NVIDIA's GPUs: what a file of `written/` says about one. The kernels stand beside it, in a .cu file of the same name,
+// and are compiled when a descriptor needs them. A kernel is `extern "C" __global__ void name(const __grid_constant__ WrittenArguments a)`.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "op/operator.h"
+
+namespace infiniop::nvidia {
+
+struct WrittenLaunch {
+  std::string kernel;
+  unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
+  size_t shared = 0;
+};
+
+struct WrittenProgram {
+  // What the text is compiled for: lines such as "using X = BFloat16;". Plans that agree in them share a program.
+  std::string variant;
+  std::vector<std::string> kernels;  // all that launches may name
+  size_t workspace = 0;
+};
+
+struct WrittenKernel {
+  const char* text;
+  WrittenProgram (*program)(const WrittenPlan& plan, const double* attributes);
+  // One after the other. The addresses are known, so that wide loads can be chosen by them.
+  std::vector<WrittenLaunch> (*launches)(const WrittenPlan& plan, const double* attributes, void* const* addresses);
+};
+
+// "using <alias> = <element type>;\n"
+std::string alias(const char* alias, int dtype);
+inline unsigned blocks_for(int64_t items, int64_t per_block) {
+  return static_cast<unsigned>((items + per_block - 1) / per_block);
+}
+
+// For tests: "variant.h", and the program that includes it.
+std::string written_source(const Plan& plan, const char** text);
+
+std::unique_ptr<Prepared> prepare_written(const Plan& plan, infinirtError_t* error);
+
+}  // namespace infiniop::nvidia
