@@ -16,6 +16,7 @@ __all__ = [
     "asin",
     "asinh",
     "atanh",
+    "attention",
     "axpy",
     "bitwise_right_shift",
     "cast",
@@ -40,6 +41,7 @@ __all__ = [
     "hardswish",
     "hardtanh",
     "hypot",
+    "kv_caching",
     "layer_norm",
     "ldexp",
     "lerp",
@@ -55,6 +57,9 @@ __all__ = [
     "mul",
     "mul_scalar",
     "not_equal",
+    "paged_attention",
+    "paged_attention_prefill",
+    "paged_caching",
     "prelu",
     "prod",
     "quick_gelu",
@@ -138,6 +143,11 @@ def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Inverse hyperbolic tangent."""
 
+def attention(
+    q: Tensor, k: Tensor, v: Tensor, k_cache: Tensor, v_cache: Tensor, pos: int, *, out: Tensor | None = None
+) -> Tensor:
+    """Keys and values of new tokens go into the caches from place `pos` on; then causal attention of the new queries to everything there, scaled by one over the root of the heads' size."""
+
 def axpy(alpha: Tensor | float, x: Tensor | float, y: Tensor) -> Tensor:
     """`y` becomes `alpha * x + y`; `alpha` is a tensor, which may be broadcast, as `x` may."""
 
@@ -214,6 +224,11 @@ def hardtanh(
 def hypot(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`sqrt(input * input + other * other)` without overflow on the way."""
 
+def kv_caching(
+    k_cache: Tensor, v_cache: Tensor, k: Tensor, v: Tensor, past_kv_lengths: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Keys and values go into the caches of their sequences, behind the `past_kv_lengths` that are there. What does not fit is an error of the stream."""
+
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
@@ -270,6 +285,38 @@ def mul_scalar(input: Tensor, alpha: float, *, out: Tensor | None = None) -> Ten
 
 def not_equal(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """1 where `input` and `other` differ, 0 elsewhere. The output is BOOL, I8 or U8."""
+
+def paged_attention(
+    q: Tensor,
+    k_cache: Tensor,
+    v_cache: Tensor,
+    block_tables: Tensor,
+    cache_lens: Tensor,
+    alibi_slopes: Tensor | None = None,
+    scale: float = 1.0,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Attention of one query for each sequence to the `cache_lens` keys that it has in pages, which `block_tables` names. `alibi_slopes` adds `slope * (place - last place)`."""
+
+def paged_attention_prefill(
+    q: Tensor,
+    k_cache: Tensor,
+    v_cache: Tensor,
+    block_tables: Tensor,
+    history_lens: Tensor,
+    cu_seqlens_q: Tensor,
+    alibi_slopes: Tensor | None = None,
+    scale: float = 1.0,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The same for several new queries of each sequence: those of sequence `i` are `cu_seqlens_q[i]` to `cu_seqlens_q[i + 1]`; the last one sees all of its keys, and each one before it one less."""
+
+def paged_caching(
+    k_cache: Tensor, v_cache: Tensor, k: Tensor, v: Tensor, slot_mapping: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The keys and values of token `i` go to place `slot_mapping[i]` of caches made of pages; negative places are left out. A place that the cache does not have is an error of the stream."""
 
 def prelu(input: Tensor, weight: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`input` where it is positive, `weight * input` elsewhere; the weight may be broadcast."""

@@ -21,7 +21,7 @@ from infiniop.schema.emit.python_table import (
     PUBLIC,
     attributes_of,
     inputs_of,
-    output_parameters,
+    made_parameters,
     parameter,
     parameters,
     render_stubs,
@@ -40,7 +40,7 @@ def test_every_operator_of_the_schema_is_a_function_with_a_signature() -> None:
         names = function.__text_signature__.strip("()").replace(" ", "").split(",")
         assert [name.split("=")[0] for name in names] == [
             *(each.plain.split("=")[0] for each in parameters(operator)),
-            *(["*", *output_parameters(operator)] if written_input(operator) < 0 else []),
+            *(["*", *made] if (made := made_parameters(operator)) and written_input(operator) < 0 else []),
         ]
         assert hasattr(functional, operator.python_name) == operator.functional
 

@@ -110,8 +110,24 @@ class Call {
   PyObject* result() const {
     if (row_.outputs == 1) [[likely]]
       return Py_NewRef(as_object(tensors_[0]));
+    if (row_.patterns) return written_result();
     if (row_.outputs == 2) return PyTuple_Pack(2, as_object(tensors_[0]), as_object(tensors_[1]));
     return PyTuple_Pack(3, as_object(tensors_[0]), as_object(tensors_[1]), as_object(tensors_[2]));
+  }
+
+  // What was made, or, where nothing is, what was written in place.
+  PyObject* written_result() const {
+    const bool* is_parameter = row_.patterns->is_parameter;
+    const auto made = std::count(is_parameter, is_parameter + row_.outputs, false);
+    Ref all(PyTuple_New(made ? made : row_.outputs));
+    if (!all) return nullptr;
+    Py_ssize_t at = 0;
+    for (int o = 0; o < row_.outputs; ++o) {
+      if (made && is_parameter[o]) continue;
+      if (made == 1) return Py_NewRef(as_object(tensors_[o]));
+      PyTuple_SET_ITEM(all.get(), at++, Py_NewRef(as_object(tensors_[o])));
+    }
+    return all.release();
   }
 
   // Tensors are outputs, then inputs; an input that may be None is null then.
@@ -680,10 +696,15 @@ bool add_function(PyObject* dict, PyObject* module_name, int number, bool functi
     entry.names[entry.positional] = PyUnicode_InternFromString(parameter);
     return entry.positional++;
   };
-  for (int o = 0; o < row.outputs && row.patterns; ++o) {
-    if (row.patterns->is_parameter[o]) entry.output[o] = add(row.output_parameters[o]);
+  for (int a = 0; row.patterns && a < row.patterns->arguments; ++a) {
+    const int tensor = row.patterns->argument[a];
+    if (tensor < row.outputs) {
+      entry.output[tensor] = add(row.output_parameters[tensor]);
+    } else {
+      entry.input[tensor - row.outputs] = add(row.parameters[tensor - row.outputs]);
+    }
   }
-  for (int i = 0; i < row.inputs; ++i) {
+  for (int i = 0; i < row.inputs && !row.patterns; ++i) {
     entry.input[i] = add(row.parameters[i]);
     if (i == 0 && *row.shape_parameter) entry.shape = add(row.shape_parameter);
   }

@@ -29,6 +29,8 @@ struct Patterns {
       [3];  // the type of an output that the caller does not give: infiniDtype_t, or ~number of the tensor that has it
   bool is_parameter[3];  // the output is an argument: it is read as well
   bool in_place;  // outputs may be inputs
+  int arguments;  // inputs, and outputs that are read as well
+  int8_t argument[12];  // which tensors they are, in their order
 };
 
 /// The shape of an output. `tensors` are null where they are not known. False with an exception.

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from . import functional
+from . import functional, layers
 
-__all__ = ["functional"]
+__all__ = ["functional", "layers"]

@@ -3,16 +3,20 @@
 from collections.abc import Sequence
 
 from ..tensor import Tensor
+from .layers import RopeAlgo, flash_attention, linear, scaled_dot_product_attention
 
 __all__ = [
+    "RopeAlgo",
     "add_rms_norm",
     "causal_softmax",
     "embedding",
+    "flash_attention",
     "gelu",
     "gelu_tanh",
     "hardswish",
     "hardtanh",
     "layer_norm",
+    "linear",
     "log_softmax",
     "prelu",
     "quick_gelu",
@@ -20,6 +24,7 @@ __all__ = [
     "relu6",
     "rms_norm",
     "rope",
+    "scaled_dot_product_attention",
     "selu",
     "sigmoid",
     "silu",

@@ -43,7 +43,12 @@ def limit_of(operator: Operator, expected: Array, dtype: str) -> Array | None:
         return None
     size = np.max(np.abs(np.where(np.isfinite(expected), expected, 0)), initial=0)
     computed = "F64" if dtype == "F64" else "F32"
-    return 0.5 * units(expected, dtype) + operator.ulps * units(np.full(expected.shape, size), computed)
+    everywhere = np.full(expected.shape, size)
+    return (
+        0.5 * units(expected, dtype)
+        + operator.ulps * units(everywhere, computed)
+        + operator.narrow_ulps * (units(everywhere, dtype) if computed != dtype else 0)
+    )
 
 
 def trial_of(

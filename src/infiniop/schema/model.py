@@ -212,6 +212,9 @@ class Operator:
     functional: bool = False
     """Whether `infinicore.nn.functional` has it, too."""
 
+    wrapped: bool = False
+    """Whether Python's function of that name is written by hand, and calls this one."""
+
     inplace: bool = False
     """Whether it takes `inplace=` there."""
 
@@ -226,6 +229,9 @@ class Operator:
 
     extremes: bool = True
     """Whether tests take the largest and smallest numbers, too: False where they leave the type's range on the way."""
+
+    narrow_ulps: float = 0.0
+    """Of written operators whose narrow inputs are multiplied as they are: the same in units of the narrow type's largest result."""
 
     ulps: float = 4.0
     """How far a result may be from the rounded reference, in units of the last place."""
@@ -248,7 +254,8 @@ class Operator:
             raise ValueError(f"{self.name}: `map` has an expression, the other kinds have none")
         if self.halves and len(self.inputs) != 1:
             raise ValueError(f"{self.name}: halves of one input, not of {len(self.inputs)}")
-        if self.python_order and sorted(self.python_order) != sorted(tensor.name for tensor in self.inputs):
+        arguments = [tensor.name for tensor in self.tensors if tensor.role in ("in", "inout")]
+        if self.python_order and sorted(self.python_order) != sorted(arguments):
             raise ValueError(
                 f"{self.name}: python_order has the names of the inputs, not {self.python_order}"
             )

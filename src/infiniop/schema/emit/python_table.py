@@ -18,7 +18,11 @@ RULES = {
 }  # fmt: skip
 CALLABLE = tuple(operator for operator in OPERATORS if operator.kind in RULES)
 # What `infinicore` offers under the operators' own names; the rest is used by functions that are written out.
-PUBLIC = tuple(operator for operator in CALLABLE if operator.kind in ("map", "cast", "rows", "written"))
+PUBLIC = tuple(
+    operator
+    for operator in CALLABLE
+    if operator.kind in ("map", "cast", "rows", "written") and not operator.wrapped
+)
 
 # Inputs are named in Python as PyTorch and InfiniCore name them.
 COMMON_NAMES = {"x": "input", "a": "input", "b": "other", "src": "input"}
@@ -37,7 +41,13 @@ def attributes_of(operator: Operator) -> tuple[Attribute, ...]:
 def inputs_of(operator: Operator) -> tuple[Tensor, ...]:
     """The inputs, as Python orders them."""
     by_name = {tensor.name: tensor for tensor in operator.inputs}
-    return tuple(by_name[name] for name in operator.python_order or by_name)
+    return tuple(by_name[name] for name in operator.python_order or by_name if name in by_name)
+
+
+def arguments_of(operator: Operator) -> list[Tensor]:
+    """Of written operators: the tensors that a call gives, in their order."""
+    given = {tensor.name: tensor for tensor in operator.tensors if tensor.role in ("in", "inout")}
+    return [given[name] for name in operator.python_order or given]
 
 
 def written_input(operator: Operator) -> int:
@@ -190,7 +200,8 @@ def patterns(operator: Operator) -> list[str]:
         f"  {{{rules}}},",
         f"  {{{', '.join(made_as(operator, tensor) for tensor in outputs_of(operator))}}}, "
         f"{{{', '.join(truth(is_argument(operator, t)) for t in outputs_of(operator))}}}, "
-        f"{truth(operator.written.in_place)}}};",
+        f"{truth(operator.written.in_place)}, {len(arguments_of(operator))}, "
+        f"{{{', '.join(str(tensors.index(tensor)) for tensor in arguments_of(operator))}}}}};",
     ]
 
 
@@ -225,13 +236,9 @@ class Parameter:
 
 def parameters(operator: Operator) -> list[Parameter]:
     """Those that may be given by position, but for `inplace`."""
-    found = [
-        Parameter(name, f"{name}: Tensor")
-        for name, tensor in zip(output_parameters(operator), outputs_of(operator), strict=True)
-        if is_argument(operator, tensor)
-    ]
+    found = []
     both = written_input(operator)
-    for i, tensor in enumerate(inputs_of(operator)):
+    for i, tensor in enumerate(arguments_of(operator) if operator.written else inputs_of(operator)):
         name = parameter(operator, tensor)
         if (operator.rows and tensor.default is not None) or (operator.written and tensor.optional):
             found.append(Parameter(f"{name}=None", f"{name}: Tensor | None = None"))
@@ -366,6 +373,8 @@ def render() -> str:
 
 
 LONGEST_LINE = 110
+# What `infinicore.nn.functional` has beside operators: the names of infinicore/nn/layers.py.
+LAYERS = ("RopeAlgo", "flash_attention", "linear", "scaled_dot_product_attention")
 HEAD = '"""{0}. Generated from src/infiniop/schema: change the operator\'s entry there."""\n'
 
 
@@ -381,7 +390,7 @@ def stub(operator: Operator, functional: bool) -> list[str]:
         given += ["*", f"out: {pair} = None", *(f"{name}: Tensor | None = None" for name in names[1:])]
     elif names and written_input(operator) < 0:
         given += ["*", f"{names[0]}: Tensor | None = None"]
-    results = len(outputs_of(operator))
+    results = len(names) if operator.written and names else len(outputs_of(operator))
     result = tuple_type(results) if results > 1 else "Tensor"
     return [*head(operator.python_name, given, result), f'    """{sentence(operator)}"""', ""]
 
@@ -405,10 +414,13 @@ def render_stubs(functional: bool) -> str:
     chosen = [operator for operator in PUBLIC if operator.functional or not functional]
     what = "Functions of neural networks" if functional else "Operators as functions"
     lines = [HEAD.format(what), "from collections.abc import Sequence", ""]
-    lines += [f"from {'..' if functional else '.'}tensor import Tensor", ""]
+    lines += [f"from {'..' if functional else '.'}tensor import Tensor"]
+    if functional:
+        lines += [f"from .layers import {', '.join(LAYERS)}"]
+    lines += [""]
     # Numbers in names count as numbers: log1p, log10.
     names = sorted(
-        (operator.python_name for operator in chosen),
+        [*(operator.python_name for operator in chosen), *(LAYERS if functional else ())],
         key=lambda name: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)],
     )
     lines += ["__all__ = [", *(f'    "{name}",' for name in names), "]", ""]

@@ -1,0 +1,26 @@
+#include "infiniop/generated/written.h"
+#include "op/nvidia/written/attention.h"
+
+namespace infiniop::nvidia {
+
+namespace {
+
+using namespace infiniop::paged_attention;
+
+AttentionCall call_of(const WrittenPlan& plan) {
+  return {
+      "PAGED", tensor::q, tensor::k_cache, tensor::v_cache,    tensor::out, size::h,
+      size::g, size::d,   size::e,         plan.size[size::s], 1,           plan.size[size::t] * plan.size[size::p]};
+}
+
+WrittenProgram program(const WrittenPlan& plan, const double*) { return attention_program(call_of(plan), plan); }
+
+std::vector<WrittenLaunch> launches(const WrittenPlan& plan, const double*, void* const* addresses) {
+  return attention_launches(call_of(plan), plan, addresses);
+}
+
+}  // namespace
+
+extern const WrittenKernel written_paged_attention = {kAttentionText, program, launches};
+
+}  // namespace infiniop::nvidia
