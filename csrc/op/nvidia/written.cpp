@@ -114,6 +114,12 @@ std::unique_ptr<Prepared> prepare_written(const Plan& plan, infinirtError_t* err
   if ((*error = find_program(source, &found))) return nullptr;
   std::vector<infinirtKernel_t> kernels = {found.elements};
   kernels.insert(kernels.end(), found.further.begin(), found.further.end());
+  for (const infinirtKernel_t each : kernels) {
+    if (program.shared == 0) break;
+    *error = api().FuncSetAttribute(reinterpret_cast<const void*>(each),
+                                    infinirtFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(program.shared));
+    if (*error) return nullptr;
+  }
   return std::make_unique<PreparedWritten>(plan, kernel, std::move(program), std::move(kernels));
 }
 

@@ -21,6 +21,7 @@ struct WrittenProgram {
   std::string variant;
   std::vector<std::string> kernels;  // all that launches may name
   size_t workspace = 0;
+  size_t shared = 0;  // the most that a launch asks for, where that is more than 48 KiB
 };
 
 struct WrittenKernel {

@@ -19,7 +19,8 @@ AttentionCall call_of(const WrittenPlan& plan, const double* attributes) {
           size::d,
           1,
           plan.size[size::q],
-          static_cast<int64_t>(attributes[attribute::pos]) + plan.size[size::q]};
+          static_cast<int64_t>(attributes[attribute::pos]) + plan.size[size::q],
+          1};
 }
 
 WrittenProgram program(const WrittenPlan& plan, const double* attributes) {

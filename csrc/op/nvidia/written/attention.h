@@ -13,6 +13,7 @@ struct AttentionCall {
   int64_t sequences;
   int64_t queries;    // of each; of PREFILL those of all
   int64_t most_keys;  // of a sequence
+  double scale;
 };
 
 extern const char kAttentionText[];

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 #include "op/nvidia/written/attention.h"
@@ -44,6 +45,27 @@ bool can_split(const AttentionCall& call, const WrittenPlan& plan) {
          group_of(call, plan) <= kMostGroup;
 }
 
+// How large heads are that tensor cores multiply; 0: they cannot.
+int64_t matrix_size(const AttentionCall& call, const WrittenPlan& plan) {
+  const int dtype = plan.tensor[call.q].dtype;
+  const int64_t d = plan.size[call.d];
+  const bool is_narrow = dtype == INFINI_DTYPE_F16 || dtype == INFINI_DTYPE_BF16;
+  const bool fits = is_narrow && (d == 64 || d == 128) && call.scale > 0 && call.most_keys < INT32_MAX / 2;
+  return fits && threads_per_row(call, plan) != 0 ? d : 0;
+}
+// Of many queries, and of one for each sequence.
+int64_t tile_size(const AttentionCall& call, const WrittenPlan& plan) {
+  return call.queries >= 16 ? matrix_size(call, plan) : 0;
+}
+int64_t stream_size(const AttentionCall& call, const WrittenPlan& plan) {
+  return can_split(call, plan) ? matrix_size(call, plan) : 0;
+}
+
+// 128 queries, and twice 64 keys and values.
+size_t tile_memory(int64_t d) { return static_cast<size_t>((128 + 4 * 64) * d * 2); }
+// 16 queries, and three times 64 keys and values.
+size_t stream_memory(int64_t d) { return static_cast<size_t>((16 + 6 * 64) * d * 2); }
+
 // Into how many parts the keys go: as many as fill a large GPU twice, of not less than 256 keys.
 int64_t chunks_of(const AttentionCall& call, const WrittenPlan& plan) {
   const int64_t wanted = 1056 / std::max<int64_t>(1, call.sequences * plan.size[call.groups]) + 1;
@@ -58,7 +80,15 @@ WrittenProgram attention_program(const AttentionCall& call, const WrittenPlan& p
   text += std::string("#define INFINIOP_ATTENTION_") + call.kind + "\n";
   text += "#define INFINIOP_ROW_THREADS " + std::to_string(splits ? threads_per_row(call, plan) : 0) + "\n";
   text += "constexpr int kGroup = " + std::to_string(splits ? group_of(call, plan) : 1) + ";\n";
+  const int64_t tile = tile_size(call, plan);
+  text += "#define INFINIOP_TILE_SIZE " + std::to_string(tile) + "\n";
+  const int64_t stream = stream_size(call, plan);
+  text += "#define INFINIOP_STREAM_SIZE " + std::to_string(stream) + "\n";
+  if (plan.tensor[call.q].dtype == INFINI_DTYPE_BF16) text += "#define INFINIOP_TILE_BF16\n";
   WrittenProgram program{text, {"attend_rows"}, 0};
+  if (tile) program.kernels.push_back("attend_tiles");
+  if (stream) program.kernels.push_back("attend_stream");
+  program.shared = tile ? tile_memory(tile) : stream ? stream_memory(stream) : 0;
   if (splits) program.kernels.insert(program.kernels.end(), {"attend_split", "combine_split"});
   if (std::strcmp(call.kind, "CACHED") == 0) program.kernels.push_back("store_new");
   const int64_t chunks = splits ? chunks_of(call, plan) : 1;
@@ -84,8 +114,18 @@ std::vector<WrittenLaunch> attention_launches(const AttentionCall& call, const W
   const auto sequences = static_cast<unsigned>(call.sequences);
   if (can_split(call, plan) && bits % 16 == 0 && sequences < 65536 && groups < 65536) {
     const auto chunks = static_cast<unsigned>(chunks_of(call, plan));
-    launches.push_back({"attend_split", {chunks, groups, sequences}, {32 * kWarps, 1, 1}});
+    const int64_t stream = stream_size(call, plan);
+    launches.push_back({stream ? "attend_stream" : "attend_split",
+                        {chunks, groups, sequences},
+                        {32 * kWarps, 1, 1},
+                        stream ? stream_memory(stream) : 0});
     if (chunks > 1) launches.push_back({"combine_split", {heads, sequences, chunks}, {128, 1, 1}});
+    return launches;
+  }
+  const int64_t tile = tile_size(call, plan);
+  if (tile && bits % 16 == 0 && heads < 65536 && sequences < 65536) {
+    launches.push_back(
+        {"attend_tiles", {blocks_for(call.queries, 128), heads, sequences}, {128, 1, 1}, tile_memory(tile)});
     return launches;
   }
   const int64_t rows = call.queries * heads * (std::strcmp(call.kind, "PREFILL") == 0 ? 1 : call.sequences);

@@ -7,16 +7,28 @@ namespace {
 
 using namespace infiniop::paged_attention;
 
-AttentionCall call_of(const WrittenPlan& plan) {
-  return {
-      "PAGED", tensor::q, tensor::k_cache, tensor::v_cache,    tensor::out, size::h,
-      size::g, size::d,   size::e,         plan.size[size::s], 1,           plan.size[size::t] * plan.size[size::p]};
+AttentionCall call_of(const WrittenPlan& plan, const double* attributes) {
+  return {"PAGED",
+          tensor::q,
+          tensor::k_cache,
+          tensor::v_cache,
+          tensor::out,
+          size::h,
+          size::g,
+          size::d,
+          size::e,
+          plan.size[size::s],
+          1,
+          plan.size[size::t] * plan.size[size::p],
+          attributes[attribute::scale]};
 }
 
-WrittenProgram program(const WrittenPlan& plan, const double*) { return attention_program(call_of(plan), plan); }
+WrittenProgram program(const WrittenPlan& plan, const double* attributes) {
+  return attention_program(call_of(plan, attributes), plan);
+}
 
-std::vector<WrittenLaunch> launches(const WrittenPlan& plan, const double*, void* const* addresses) {
-  return attention_launches(call_of(plan), plan, addresses);
+std::vector<WrittenLaunch> launches(const WrittenPlan& plan, const double* attributes, void* const* addresses) {
+  return attention_launches(call_of(plan, attributes), plan, addresses);
 }
 
 }  // namespace

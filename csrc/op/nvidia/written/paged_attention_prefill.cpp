@@ -7,7 +7,7 @@ namespace {
 
 using namespace infiniop::paged_attention_prefill;
 
-AttentionCall call_of(const WrittenPlan& plan) {
+AttentionCall call_of(const WrittenPlan& plan, const double* attributes) {
   return {"PREFILL",
           tensor::q,
           tensor::k_cache,
@@ -19,13 +19,16 @@ AttentionCall call_of(const WrittenPlan& plan) {
           size::e,
           plan.size[size::s],
           plan.size[size::t],
-          plan.size[size::u] * plan.size[size::p]};
+          plan.size[size::u] * plan.size[size::p],
+          attributes[attribute::scale]};
 }
 
-WrittenProgram program(const WrittenPlan& plan, const double*) { return attention_program(call_of(plan), plan); }
+WrittenProgram program(const WrittenPlan& plan, const double* attributes) {
+  return attention_program(call_of(plan, attributes), plan);
+}
 
-std::vector<WrittenLaunch> launches(const WrittenPlan& plan, const double*, void* const* addresses) {
-  return attention_launches(call_of(plan), plan, addresses);
+std::vector<WrittenLaunch> launches(const WrittenPlan& plan, const double* attributes, void* const* addresses) {
+  return attention_launches(call_of(plan, attributes), plan, addresses);
 }
 
 }  // namespace

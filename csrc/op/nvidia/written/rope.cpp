@@ -43,8 +43,9 @@ std::vector<WrittenLaunch> launches(const WrittenPlan& plan, const double*, void
   const auto size = static_cast<int64_t>(size_of(static_cast<infiniDtype_t>(plan.tensor[tensor::x].dtype)));
   const int wide = width(plan);
   const bool in_vectors = wide > 1 && bits % static_cast<uintptr_t>(wide * size) == 0;
-  const int64_t items =
-      plan.rest * plan.size[size::s] * plan.size[size::h] * (plan.size[size::d] / 2) / (in_vectors ? wide : 1);
+  constexpr int64_t kHeads = 4;  // that a thread takes: as in rope.cu
+  const int64_t parts = (plan.size[size::h] + kHeads - 1) / kHeads;
+  const int64_t items = plan.rest * plan.size[size::s] * parts * (plan.size[size::d] / 2) / (in_vectors ? wide : 1);
   const int64_t blocks = std::min<int64_t>(blocks_for(items, kThreads), int64_t{1} << 30);
   return {{in_vectors ? "turn_vectors" : "turn_elements",
            {static_cast<unsigned>(std::max<int64_t>(1, blocks)), 1, 1},

@@ -10,64 +10,111 @@
 namespace infiniop {
 
 using C = decltype(widen(X{}));
+constexpr unsigned kHeads = 4;
 
 template <int Width>
 struct alignas(Width * sizeof(X)) Piece {
   X element[Width];
 };
 
+// Of the angles of Width pairs; side by side as the schema has them mostly, so that 16 bytes are read at a time.
+template <int Width, class T>
+__device__ __forceinline__ void read_table(const void* table, const TensorView& view, long long position, unsigned pair, C (&to)[Width]) {
+  const T* from = static_cast<const T*>(table) + position * view.stride[0] + pair * view.stride[1];
+  constexpr int kBytes = Width * sizeof(T) < 16 ? Width * sizeof(T) : 16;
+  if (Width > 1 && view.stride[1] == 1 && reinterpret_cast<uint64_t>(from) % kBytes == 0) {
+    struct alignas(kBytes) Part {
+      T element[kBytes / sizeof(T)];
+    };
+#pragma unroll
+    for (int i = 0; i < Width; i += kBytes / sizeof(T)) {
+      const Part part = *reinterpret_cast<const Part*>(from + i);
+#pragma unroll
+      for (int e = 0; e < static_cast<int>(kBytes / sizeof(T)); ++e) to[i + e] = C(widen(part.element[e]));
+    }
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < Width; ++i) to[i] = C(widen(from[i * view.stride[1]]));
+}
+
+// A thread takes one place of a head for kHeads heads, which have the same angles.
 template <int Width>
 __device__ __forceinline__ void turn(const WrittenArguments& a) {
   using namespace rope;
   const WrittenPlan& plan = a.plan;
   const TensorView &y = plan.tensor[tensor::y], &x = plan.tensor[tensor::x], &ids = plan.tensor[tensor::pos_ids];
-  const TensorView &sin_table = plan.tensor[tensor::sin_table], &cos_table = plan.tensor[tensor::cos_table];
-  const long long half = plan.size[size::d] / 2, heads = plan.size[size::h], positions = plan.size[size::s];
-  const unsigned items = static_cast<unsigned>(half / Width);
-  const long long total = plan.rest * positions * heads * items;
-  const long long y_last = y.stride[y.ndim - 1], x_last = x.stride[x.ndim - 1];
+  const unsigned half = static_cast<unsigned>(plan.size[size::d] / 2), heads = static_cast<unsigned>(plan.size[size::h]);
+  const unsigned positions = static_cast<unsigned>(plan.size[size::s]);
+  const unsigned items = half / Width, parts = (heads + kHeads - 1) / kHeads;
+  const long long total = plan.rest * positions * parts * items;
+  const long long y_last = y.stride[y.ndim - 1], x_last = x.stride[x.ndim - 1], y_head = y.stride[y.ndim - 2], x_head = x.stride[x.ndim - 2];
   for (long long item = blockIdx.x * static_cast<long long>(blockDim.x) + threadIdx.x; item < total;
        item += static_cast<long long>(gridDim.x) * blockDim.x) {
-    const long long head = item / items;
-    const long long pair = (item - head * items) * Width;
-    const long long place = head / heads, h = head - place * heads;
-    const long long rest = place / positions, s = place - rest * positions;
-    const long long position =
-        static_cast<long long>(static_cast<const Position*>(a.address[tensor::pos_ids])[offset_of_rest(ids, rest) + s * ids.stride[ids.ndim - 1]]);
+    unsigned place, part, pair;
+    if (total < (1ll << 31)) {  // divisions of 64 bits take longer than all else
+      const unsigned small = static_cast<unsigned>(item);
+      const unsigned row = small / items;
+      pair = (small - row * items) * Width;
+      place = row / parts;
+      part = row - place * parts;
+    } else {
+      const long long row = item / items;
+      pair = static_cast<unsigned>(item - row * items) * Width;
+      place = static_cast<unsigned>(row / parts);
+      part = static_cast<unsigned>(row - place * static_cast<long long>(parts));
+    }
+    const unsigned rest = place / positions, s = place - rest * positions;
+    const long long position = static_cast<long long>(
+        static_cast<const Position*>(a.address[tensor::pos_ids])[offset_of_rest(ids, rest) + s * ids.stride[ids.ndim - 1]]);
     if (position < 0 || position >= plan.size[size::m]) __trap();
-    const Sin* sin = static_cast<const Sin*>(a.address[tensor::sin_table]) + position * sin_table.stride[0] + pair * sin_table.stride[1];
-    const Cos* cos = static_cast<const Cos*>(a.address[tensor::cos_table]) + position * cos_table.stride[0] + pair * cos_table.stride[1];
-    X* to = static_cast<X*>(a.address[tensor::y]) + offset_of_rest(y, rest) + s * y.stride[y.ndim - 3] + h * y.stride[y.ndim - 2];
-    const X* from = static_cast<const X*>(a.address[tensor::x]) + offset_of_rest(x, rest) + s * x.stride[x.ndim - 3] + h * x.stride[x.ndim - 2];
+    C sin[Width], cos[Width];
+    read_table<Width, Sin>(a.address[tensor::sin_table], plan.tensor[tensor::sin_table], position, pair, sin);
+    read_table<Width, Cos>(a.address[tensor::cos_table], plan.tensor[tensor::cos_table], position, pair, cos);
+    const unsigned first_head = part * kHeads;
+    X* to = static_cast<X*>(a.address[tensor::y]) + offset_of_rest(y, rest) + s * y.stride[y.ndim - 3] + first_head * y_head;
+    const X* from = static_cast<const X*>(a.address[tensor::x]) + offset_of_rest(x, rest) + s * x.stride[x.ndim - 3] + first_head * x_head;
     // The two pieces: of the halves, or of neighbours, which are Width pairs in a row.
-    Piece<Width> low, high;
-    const long long first = kNeighbours ? 2 * pair : pair;
-    const long long second = kNeighbours ? (Width == 1 ? first + 1 : first + Width) : pair + half;
-    if constexpr (Width == 1) {
-      low.element[0] = from[first * x_last];
-      high.element[0] = from[second * x_last];
-    } else {
-      low = *reinterpret_cast<const Piece<Width>*>(from + first);
-      high = *reinterpret_cast<const Piece<Width>*>(from + second);
-    }
+    const unsigned first = kNeighbours ? 2 * pair : pair;
+    const unsigned second = kNeighbours ? first + Width : pair + half;
+    const unsigned last = heads - first_head < kHeads ? heads - first_head : kHeads;
 #pragma unroll
-    for (int i = 0; i < Width; ++i) {
-      X *one = &low.element[i], *other = &high.element[i];
-      if constexpr (kNeighbours && Width > 1) {
-        one = 2 * i < Width ? &low.element[2 * i] : &high.element[2 * i - Width];
-        other = one + 1;
+    for (unsigned h = 0; h < kHeads; ++h) {
+      if (h >= last) break;
+      X element[2 * Width];
+      if constexpr (Width == 1) {
+        element[0] = from[h * x_head + first * x_last];
+        element[1] = from[h * x_head + second * x_last];
+      } else {
+        const Piece<Width> low = *reinterpret_cast<const Piece<Width>*>(from + h * x_head + first);
+        const Piece<Width> high = *reinterpret_cast<const Piece<Width>*>(from + h * x_head + second);
+#pragma unroll
+        for (int i = 0; i < Width; ++i) {
+          element[i] = low.element[i];
+          element[Width + i] = high.element[i];
+        }
       }
-      const C turned_sin = C(widen(sin[i * sin_table.stride[1]])), turned_cos = C(widen(cos[i * cos_table.stride[1]]));
-      const C u = widen(*one), v = widen(*other);
-      *one = Narrow<X>::of(u * turned_cos - v * turned_sin);
-      *other = Narrow<X>::of(u * turned_sin + v * turned_cos);
-    }
-    if constexpr (Width == 1) {
-      to[first * y_last] = low.element[0];
-      to[second * y_last] = high.element[0];
-    } else {
-      *reinterpret_cast<Piece<Width>*>(to + first) = low;
-      *reinterpret_cast<Piece<Width>*>(to + second) = high;
+#pragma unroll
+      for (int i = 0; i < Width; ++i) {
+        constexpr bool kTogether = kNeighbours;
+        const int one = kTogether ? 2 * i : i, other = kTogether ? 2 * i + 1 : Width + i;
+        const C u = widen(element[one]), v = widen(element[other]);
+        element[one] = Narrow<X>::of(u * cos[i] - v * sin[i]);
+        element[other] = Narrow<X>::of(u * sin[i] + v * cos[i]);
+      }
+      if constexpr (Width == 1) {
+        to[h * y_head + first * y_last] = element[0];
+        to[h * y_head + second * y_last] = element[1];
+      } else {
+        Piece<Width> low, high;
+#pragma unroll
+        for (int i = 0; i < Width; ++i) {
+          low.element[i] = element[i];
+          high.element[i] = element[Width + i];
+        }
+        *reinterpret_cast<Piece<Width>*>(to + h * y_head + first) = low;
+        *reinterpret_cast<Piece<Width>*>(to + h * y_head + second) = high;
+      }
     }
   }
 }
