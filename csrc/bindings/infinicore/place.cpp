@@ -225,7 +225,8 @@ PyMethodDef methods[] = {
     {"drop_steps", place_drop_steps, METH_O,
      "drop_steps($self, count, /)\n--\n\nForgets what this thread has recorded here after the first `count` calls."},
     {"record_graph", place_record_graph, METH_VARARGS,
-     "record_graph($self, graph, text, /)\n--\n\nRecords work that was captured on a stream of the place's device."},
+     "record_graph($self, graph, text, tensors=(), /)\n--\n\nRecords work that was captured on a stream of the place's "
+     "device; the memory of the tensors that it uses is kept as long as the graph."},
     {"expect_others", place_expect_others, METH_NOARGS,
      "expect_others($self, /)\n--\n\nWhat is recorded next may read whatever the program has now, and let go of it."},
     {"record_call", place_record_call, METH_O,

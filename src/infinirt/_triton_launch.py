@@ -1,0 +1,214 @@
+"""What happens to `kernel[grid](...)` inside a block of `infinirt.triton.stream()`.
+
+Triton decides when it is imported, by TRITON_INTERPRET, whether kernels are compiled or interpreted, for the whole process. Here the
+stream's device decides, launch by launch: `run` of Triton's kernels asks the calling thread who launches, and a kernel's calls of other
+kernels are interpreted where the thread interprets. Both hooks do what Triton does for everybody else.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from .stream import Stream
+
+# Triton's interpreter replaces functions of triton.language while it works, and a compiler that met those would fail: either
+# works, one at a time.
+language = threading.RLock()
+_thread = threading.local()
+_originals: dict[str, Any] = {}
+
+
+def _new_locks() -> None:
+    global language
+    language = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_new_locks)  # the thread that held it is not in the child
+
+# Element types that Triton has other names for.
+_TRITON_NAMES = {"float8": "float8_e4m3fn", "byte": "uint8"}
+
+
+class Argument:
+    """An address with an element type, as Triton's compiler and interpreter take them."""
+
+    __slots__ = ("_address", "dtype")
+
+    def __init__(self, address: int, dtype: str) -> None:
+        self._address = address
+        self.dtype = dtype
+
+    def data_ptr(self) -> int:
+        return self._address
+
+
+def element_name(dtype: object) -> str:
+    """Triton's name of an element type: the last word of what the type calls itself."""
+    name = str(dtype).rpartition(".")[2]
+    return _TRITON_NAMES.get(name, name)
+
+
+def as_argument(value: Any) -> Any:
+    return Argument(value.data_ptr(), element_name(value.dtype)) if hasattr(value, "data_ptr") else value
+
+
+class Launch:
+    """One launch of a Triton kernel; calling it puts the kernel on the stream."""
+
+    __slots__ = ("_args", "_grid", "_kernel", "_options", "arguments", "stream")
+
+    def __init__(
+        self, kernel: Any, grid: Any, args: tuple[Any, ...], options: dict[str, Any], stream: Stream
+    ) -> None:
+        self._kernel = kernel
+        self._grid = grid
+        self._args = args
+        self._options = options
+        self.stream = stream
+        self.arguments = (*args, *options.values())
+        """Everything that the kernel was called with, as it was given."""
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+        return str(self._kernel.fn.__name__)
+
+    def prepare(self) -> None:
+        """Compiles and loads the kernel, so that calling this does nothing but enqueue: for captures."""
+        if self.stream.device.type == "nvidia":
+            compiled = self._run(warmup=True)
+            if hasattr(compiled, "result"):
+                compiled = compiled.result()
+            _ = getattr(compiled, "run", None)  # loaded when it is first asked for
+
+    def __call__(self) -> None:
+        if self.stream.device.type == "nvidia":
+            self._run(warmup=False)
+            return
+        from ._triton_interpreter import Interpreted
+
+        work = Interpreted(self._kernel, self._grid, self._args, self._options, self.stream.device)
+        if work.is_needed:
+            self.stream.launch_host_func(work)
+
+    def _run(self, warmup: bool) -> Any:
+        run = _originals["compiled"]
+        if not isinstance(self._kernel, _originals["compiled class"]):
+            raise RuntimeError(
+                f"{self.name} cannot be compiled for {self.stream.device}: Triton was imported with TRITON_INTERPRET=1, which makes all "
+                "kernels interpreted ones; without it those of the CPU device are interpreted, and only those"
+            )
+        given = [_known(value) for value in self._args]
+        options = {name: _known(value) for name, value in self._options.items()}
+        with language:
+            return run(self._kernel, *given, grid=self._grid, warmup=warmup, **options)
+
+
+def _known(value: Any) -> Any:
+    """Triton takes whatever has an address and a type that it knows by name."""
+    name = getattr(getattr(value, "dtype", None), "name", None)
+    return as_argument(value) if name in _TRITON_NAMES and hasattr(value, "data_ptr") else value
+
+
+@contextmanager
+def launches(stream: Stream, around: Callable[[Launch], None] | None) -> Iterator[None]:
+    """Kernels that this thread launches inside the block go to the stream."""
+    from ._triton_interpreter import raise_failure
+
+    if stream.device.type == "cpu":
+        raise_failure(stream.device)
+    before = getattr(_thread, "target", None)
+    _thread.target = (stream, around)
+    try:
+        yield
+    finally:
+        _thread.target = before
+
+
+def not_installed() -> ModuleNotFoundError:
+    return ModuleNotFoundError("Triton is not installed: pip install 'infinirt[triton]'", name="triton")
+
+
+def installed() -> None:
+    """Hooks into Triton's kernels, once."""
+    if _originals:
+        return
+    try:
+        from triton.runtime.autotuner import Autotuner
+        from triton.runtime.interpreter import InterpretedFunction
+        from triton.runtime.jit import JITFunction
+    except ModuleNotFoundError as error:
+        raise not_installed() from error
+    with language:
+        if _originals:
+            return
+        found = {
+            "compiled class": JITFunction,
+            "compiled": JITFunction.run,
+            "call": JITFunction.__call__,
+            "interpreted": InterpretedFunction.run,
+            "tuned": Autotuner.run,
+        }
+        JITFunction.run = _run_instead_of("compiled")
+        InterpretedFunction.run = _run_instead_of("interpreted")
+        Autotuner.run = _run_tuned
+        JITFunction.__call__ = _call
+        _originals.update(found)
+
+
+def _run_instead_of(which: str) -> Callable[..., Any]:
+    def run(self: Any, *args: Any, grid: Any, warmup: bool, **options: Any) -> Any:
+        target = getattr(_thread, "target", None)
+        if target is None or warmup:
+            return _originals[which](self, *args, grid=grid, warmup=warmup, **options)
+        stream, around = target
+        launch = Launch(self, grid, args, options, stream)
+        if around is None:
+            launch()
+        else:
+            around(launch)
+        return None
+
+    return run
+
+
+def _run_tuned(self: Any, *args: Any, **options: Any) -> Any:
+    if getattr(_thread, "target", None) is not None and len(self.configs) > 1:
+        raise NotImplementedError(
+            f"{self.base_fn.__name__} has {len(self.configs)} configurations to choose from by timing, which needs PyTorch; give it one, "
+            "or choose by the shapes in the program"
+        )
+    return _originals["tuned"](self, *args, **options)
+
+
+def _call(self: Any, *args: Any, **options: Any) -> Any:
+    if getattr(_thread, "interprets", False):
+        from ._triton_interpreter import interpreted
+
+        return interpreted(self)(*args, **options)
+    return _originals["call"](self, *args, **options)
+
+
+@contextmanager
+def interpreting() -> Iterator[None]:
+    """Inside the block kernels that this thread calls are interpreted. One thread at a time."""
+    with language:
+        before = getattr(_thread, "interprets", False)
+        _thread.interprets = True
+        try:
+            yield
+        finally:
+            _thread.interprets = before
+
+
+def grid_of(grid: Any, named: Mapping[str, Any], kernel: str) -> tuple[int, ...]:
+    """Three numbers, from what stands in `kernel[...]`."""
+    found = grid(named) if callable(grid) else grid
+    sizes = tuple(found) if isinstance(found, (tuple, list)) else (found,)
+    if not 1 <= len(sizes) <= 3 or not all(hasattr(size, "__index__") for size in sizes):
+        raise ValueError(f"the grid of {kernel} is {found!r}; one to three whole numbers were expected")
+    return (*(size.__index__() for size in sizes), 1, 1)[:3]
