@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import inspect
-import threading
 import types
 from collections.abc import Callable
 from itertools import product
 from typing import Any
 
 from ._triton_bfloat16 import repair
-from ._triton_launch import as_argument, grid_of, interpreting
+from ._triton_launch import as_argument, grid_of, interpreting, note_failure
 from .device import Device
 
 # Functions in the form in which the interpreter runs them, by the functions themselves.
 _interpreted: dict[Any, Any] = {}
-_failures: dict[int, tuple[str, BaseException]] = {}
-_failures_lock = threading.Lock()
 
 
 def interpreted(kernel: Any) -> Callable[..., Any]:
@@ -67,8 +64,7 @@ class Interpreted:
         try:
             self._interpret()
         except BaseException as error:
-            with _failures_lock:
-                _failures.setdefault(self._ordinal, (self.__name__, error))
+            note_failure(self._ordinal, self.__name__, error)
             raise
 
     def _interpret(self) -> None:
@@ -101,17 +97,3 @@ class Interpreted:
                     function(**given)
             finally:
                 scope.restore()
-
-
-def raise_failure(device: Device) -> None:
-    """Raises what a kernel of this device has raised since the last time, if anything."""
-    if not _failures:
-        return
-    with _failures_lock:
-        found = _failures.pop(device.ordinal, None)
-    if found is not None:
-        name, error = found
-        cause = error.__cause__ or error  # the interpreter may raise an error of its own from the real one
-        raise RuntimeError(
-            f"{name} failed on {device} in an earlier launch, and its results are not to be used: {cause!r}"
-        ) from cause

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from .device import Device
 from .stream import Stream
 
 # Triton's interpreter replaces functions of triton.language while it works, and a compiler that met those would fail: either
@@ -59,7 +60,7 @@ def as_argument(value: Any) -> Any:
 class Launch:
     """One launch of a Triton kernel; calling it puts the kernel on the stream."""
 
-    __slots__ = ("_args", "_grid", "_kernel", "_options", "arguments", "stream")
+    __slots__ = ("_args", "_grid", "_kernel", "_options", "stream")
 
     def __init__(
         self, kernel: Any, grid: Any, args: tuple[Any, ...], options: dict[str, Any], stream: Stream
@@ -69,8 +70,11 @@ class Launch:
         self._args = args
         self._options = options
         self.stream = stream
-        self.arguments = (*args, *options.values())
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
         """Everything that the kernel was called with, as it was given."""
+        return (*self._args, *self._options.values())
 
     @property
     def name(self) -> str:
@@ -96,37 +100,71 @@ class Launch:
             self.stream.launch_host_func(work)
 
     def _run(self, warmup: bool) -> Any:
-        run = _originals["compiled"]
         if not isinstance(self._kernel, _originals["compiled class"]):
             raise RuntimeError(
                 f"{self.name} cannot be compiled for {self.stream.device}: Triton was imported with TRITON_INTERPRET=1, which makes all "
                 "kernels interpreted ones; without it those of the CPU device are interpreted, and only those"
             )
-        given = [_known(value) for value in self._args]
-        options = {name: _known(value) for name, value in self._options.items()}
-        with language:
-            return run(self._kernel, *given, grid=self._grid, warmup=warmup, **options)
+        return run_compiled(self._kernel, self._grid, warmup, self._args, self._options)
 
 
-def _known(value: Any) -> Any:
-    """Triton takes whatever has an address and a type that it knows by name."""
-    name = getattr(getattr(value, "dtype", None), "name", None)
-    return as_argument(value) if name in _TRITON_NAMES and hasattr(value, "data_ptr") else value
+def run_compiled(kernel: Any, grid: Any, warmup: bool, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """What Triton does for `kernel[grid](...)`."""
+    run = _originals["compiled"]
+    with language:
+        try:
+            return run(kernel, *args, grid=grid, warmup=warmup, **options)
+        except KeyError as error:  # a type whose name Triton does not find in its table
+            if error.args[:1] not in [(name,) for name in _TRITON_NAMES]:
+                raise
+        given = {name: as_argument(value) for name, value in options.items()}
+        return run(kernel, *map(as_argument, args), grid=grid, warmup=warmup, **given)
 
 
-@contextmanager
-def launches(stream: Stream, around: Callable[[Launch], None] | None) -> Iterator[None]:
+class Block:
     """Kernels that this thread launches inside the block go to the stream."""
-    from ._triton_interpreter import raise_failure
 
-    if stream.device.type == "cpu":
-        raise_failure(stream.device)
-    before = getattr(_thread, "target", None)
-    _thread.target = (stream, around)
-    try:
-        yield
-    finally:
-        _thread.target = before
+    __slots__ = ("_before", "around", "stream")
+    only_runs = False  # Triton itself, when nobody wants to see launches
+
+    def __init__(self, stream: Stream, around: Callable[[Launch], None] | None) -> None:
+        installed()
+        self.stream = stream
+        self.around = around
+
+    def __enter__(self) -> Stream:
+        if _failures:
+            raise_failure(self.stream.device)
+        self._before = getattr(_thread, "target", None)
+        _thread.target = self
+        return self.stream
+
+    def __exit__(self, *_: object) -> None:
+        _thread.target = self._before
+
+
+def current_stream() -> Stream | None:
+    """Where the calling thread's launches go; None: outside of any block."""
+    target: Block | None = getattr(_thread, "target", None)
+    return None if target is None else target.stream
+
+
+# What interpreted kernels have raised: the kernel's name and the exception, by the ordinal of the CPU device.
+_failures: dict[int, tuple[str, BaseException]] = {}
+
+
+def note_failure(ordinal: int, kernel: str, error: BaseException) -> None:
+    _failures.setdefault(ordinal, (kernel, error))
+
+
+def raise_failure(device: Device) -> None:
+    """Raises what a kernel of this device has raised since the last time, if anything."""
+    found = _failures.pop(device.ordinal, None) if device.type == "cpu" else None
+    if found is not None:
+        name, error = found
+        raise RuntimeError(
+            f"{name} failed on {device} in an earlier launch, and its results are not to be used: {error!r}"
+        ) from error
 
 
 def not_installed() -> ModuleNotFoundError:
@@ -165,12 +203,13 @@ def _run_instead_of(which: str) -> Callable[..., Any]:
         target = getattr(_thread, "target", None)
         if target is None or warmup:
             return _originals[which](self, *args, grid=grid, warmup=warmup, **options)
-        stream, around = target
-        launch = Launch(self, grid, args, options, stream)
-        if around is None:
+        if target.only_runs and target.around is None and which == "compiled":
+            return run_compiled(self, grid, warmup, args, options)
+        launch = Launch(self, grid, args, options, target.stream)
+        if target.around is None:
             launch()
         else:
-            around(launch)
+            target.around(launch)
         return None
 
     return run

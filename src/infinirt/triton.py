@@ -14,15 +14,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from . import _core
-from ._triton_launch import Launch, installed, launches, not_installed
+from ._triton_launch import Block, Launch, current_stream, installed, not_installed, raise_failure
 from .buffer import Buffer
 from .stream import Stream
 
-__all__ = ["Launch", "Tensor", "driver", "host_facts", "stream", "tensor"]
+__all__ = ["Launch", "Tensor", "driver", "host_facts", "raise_failure", "stream", "tensor"]
 
 _state = threading.local()
 _lock = threading.Lock()
@@ -63,7 +63,7 @@ def tensor(buffer: Buffer, dtype: object, *, offset: int = 0) -> Tensor:
         if isinstance(dtype, str)
         else getattr(dtype, "name", None) or getattr(dtype, "__name__", str(dtype))
     )
-    current = getattr(_state, "stream", None)
+    current = current_stream()
     if current is not None:
         buffer.record_stream(current)
     return Tensor(buffer, str(name), offset)
@@ -100,36 +100,42 @@ def driver() -> Any:
     return _driver
 
 
-@contextmanager
-def stream(stream: Stream, around: Callable[[Launch], None] | None = None) -> Iterator[Stream]:
+def stream(stream: Stream, around: Callable[[Launch], None] | None = None) -> AbstractContextManager[Stream]:
     """Triton launches of this thread go to `stream`, on its device, until the end of the block. Blocks may nest.
 
     `around` is given each launch in place of making it, for who has to do something before or after; calling the `Launch` makes it.
 
     On the CPU device a launch is a host function that interprets the kernel, in the order of the stream. What a kernel raises there is
-    raised by the next block on a stream of the same device, and written to stderr at once.
+    written to stderr at once, and raised by the next block on a stream of the same device.
     """
     if not isinstance(stream, Stream):
         raise TypeError(f"stream must be an infinirt.Stream, not {type(stream).__name__}")
-    device = stream.device
-    if device.type not in ("nvidia", "cpu"):
-        raise ValueError(
-            f"Triton kernels run on NVIDIA GPUs and, interpreted, on the CPU device; the stream is one of {device}"
-        )
-    installed()
-    device.set_current()
-    is_gpu = device.type == "nvidia"
-    if is_gpu:
+    kind = stream.device.type
+    if kind == "nvidia":
+        return _GpuBlock(stream, around)
+    if kind == "cpu":
+        return Block(stream, around)
+    raise ValueError(
+        f"Triton kernels run on NVIDIA GPUs and, interpreted, on the CPU device; the stream is one of {stream.device}"
+    )
+
+
+class _GpuBlock(Block):
+    __slots__ = ("_device",)
+    only_runs = True
+
+    def __enter__(self) -> Stream:
+        self._device, device = _core.current_device(), self.stream.device
+        if self._device is not device:
+            device.set_current()
         _install()
-    before = getattr(_state, "stream", None)
-    _state.stream = stream if is_gpu else None
-    try:
-        with launches(stream, around):
-            yield stream
-    finally:
-        _state.stream = before
-        if is_gpu:
-            _uninstall()
+        return super().__enter__()
+
+    def __exit__(self, *what: object) -> None:
+        super().__exit__(*what)
+        _uninstall()
+        if self._device is not self.stream.device:
+            self._device.set_current()
 
 
 @contextmanager
@@ -198,11 +204,12 @@ class _Switch:
         self._before = before
 
     def __getattr__(self, name: str) -> Any:
-        if getattr(_state, "stream", None) is not None:
-            return getattr(driver(), name)
         facts = getattr(_state, "facts", None)
         if facts is not None:
             return getattr(facts, name)
+        current = current_stream()
+        if current is not None and current.device.type == "nvidia":
+            return getattr(driver(), name)
         if self._before is None:
             from triton.runtime import driver as config
 
@@ -221,7 +228,7 @@ def _set_ordinal(ordinal: int) -> None:
 
 
 def _current_stream(_ordinal: int) -> int:
-    current: Stream | None = getattr(_state, "stream", None)
+    current = current_stream()
     return int(current.handle) if current is not None else 0
 
 

@@ -96,6 +96,8 @@ PyObject* place_new(PyTypeObject* type, PyObject* args, PyObject* names) {
   if (!made) return nullptr;
   PlaceObject* place = as_place(made.get());
   place->closed.store(true);  // until everything is there
+  static uint64_t places = 0;  // under the interpreter's lock
+  place->number = ++places;
   place->device = Py_NewRef(device);
   place->stream = Py_NewRef(stream);
   place->pool = Py_NewRef(pool);

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
@@ -13,6 +13,7 @@ from ..tensor import Tensor
 from .kernels import kernels_on
 
 if TYPE_CHECKING:
+    from infiniop.schema import Attribute
     from infiniop.schema import Tensor as Operand
 
     from .registering import PythonOperator
@@ -20,66 +21,109 @@ if TYPE_CHECKING:
 Shape = tuple[int, ...]
 
 
+class Plan:
+    """What is known of a call before its tensors: which function, and what it is given."""
+
+    __slots__ = ("_function", "_has_kernels", "_must_wait", "dtype", "shapes")
+
+    def __init__(
+        self,
+        function: Callable[..., object],
+        has_kernels: bool,
+        dtype: _core.dtype,
+        shapes: list[Shape],
+        must_wait: bool,
+    ) -> None:
+        self._function = function
+        self._has_kernels = has_kernels
+        self._must_wait = must_wait
+        self.dtype = dtype
+        self.shapes = shapes
+
+    def call(
+        self,
+        place: _core.Place,
+        outs: Sequence[Tensor],
+        inputs: Sequence[Tensor | None],
+        values: dict[str, Any],
+    ) -> None:
+        before = _core.set_current(place)  # for tensors that the function makes
+        try:
+            if self._has_kernels:
+                with kernels_on(place):
+                    self._function(*outs, *inputs, **values)
+            else:
+                self._function(*outs, *inputs, **values)
+        finally:
+            _core.set_current(before)
+        if self._must_wait:
+            place.sync()
+
+
 class Call:
-    def __init__(self, operator: PythonOperator, args: tuple[Any, ...], named: dict[str, Any]) -> None:
+    """One call, all of it checked."""
+
+    def __init__(
+        self, operator: PythonOperator, args: tuple[Any, ...], out: Any, named: dict[str, Any]
+    ) -> None:
         self.operator = operator
         self.name = operator.__name__
         self.place: _core.Place
         self.dtype: _core.dtype
-        self._read(args, named)
+        self._read(args, out, named)
 
-    def run(self) -> Tensor | tuple[Tensor, ...]:
+    def run(self, seen: bytes | None = None) -> Tensor | tuple[Tensor, ...]:
+        """With the signature of the inputs as `seen` a plan is kept for the next call, where nothing stands against it."""
         place = self.place
         if not place.is_recording:
-            return self._run()
+            return self._run(seen)
         before = place.recorded_steps
         try:
-            return self._run()
+            return self._run(None)
         except BaseException:
             place.drop_steps(before)  # a call that fails leaves the recording as it was
             raise
 
-    def _run(self) -> Tensor | tuple[Tensor, ...]:
+    def _run(self, seen: bytes | None) -> Tensor | tuple[Tensor, ...]:
         shapes = self._shapes()
         function, has_kernels = self.operator.function_for(self.place.stream.device.type)
         outs = self._find_outputs(shapes)
         if any(out.numel() for out in outs):
             inputs = [self._ready(tensor, shapes[0]) for tensor in self.inputs]
             targets = [self._target(out, inputs) for out in outs]
-            before = _core.set_current(self.place)  # for tensors that the function makes
-            try:
-                with kernels_on(self.place) if has_kernels else nullcontext():
-                    function(*targets, *inputs, **self.values)
-            finally:
-                _core.set_current(before)
+            plan = Plan(function, has_kernels, outs[0].dtype, shapes, self._must_wait(outs))
+            plan.call(self.place, targets, inputs, self.values)
+            as_given = zip((*inputs, *targets), (*self.inputs, *outs), strict=True)
+            if seen is not None and all(ready is tensor for ready, tensor in as_given):
+                self.operator.keep(seen, plan)
             for out, target in zip(outs, targets, strict=True):
                 if target is not out:
                     out.copy_(target)
-            if not self.place.is_recording and any(
-                tensor is not None and tensor._is_shared for tensor in (*outs, *self.inputs)
-            ):
-                self._wait_for_others()
         return outs[0] if len(outs) == 1 else tuple(outs)
+
+    def _must_wait(self, outs: list[Tensor]) -> bool:
+        """NumPy and others, who have the memory, too, know nothing of streams."""
+        if self.place.stream.device.type != "cpu" or self.place.is_recording:
+            return False
+        return any(tensor is not None and tensor._is_shared for tensor in (*outs, *self.inputs))
 
     # ---- arguments
 
-    def _read(self, args: tuple[Any, ...], named: dict[str, Any]) -> None:
+    def _read(self, args: tuple[Any, ...], out: Any, named: dict[str, Any]) -> None:
         operator, parameters = self.operator, self.operator.parameters
         if len(args) > len(parameters):
             raise TypeError(f"{self.name}() takes {len(parameters)} arguments by position, not {len(args)}")
         given = dict(zip(parameters, args, strict=False))
-        self.outs: list[Any] = [None] * len(operator.outputs)
+        several = isinstance(out, (tuple, list))
+        self.outs: list[Any] = [*out] if several else [out, *[None] * (len(operator.outputs) - 1)]
+        if len(self.outs) != len(operator.outputs):
+            raise TypeError(
+                f"{self.name}(): out has {len(self.outs)} tensors, but there are {len(operator.outputs)} outputs"
+            )
         for name, value in named.items():
             if name in given:
                 raise TypeError(f"{self.name}() got the argument {name!r} twice")
-            if name == "out":
-                several = isinstance(value, (tuple, list))
-                if several and len(value) != len(self.outs):
-                    raise TypeError(
-                        f"{self.name}(): out has {len(value)} tensors; there are {len(self.outs)} outputs"
-                    )
-                self.outs[: len(value) if several else 1] = value if several else [value]
-            elif name in parameters:
+            if name in parameters:
                 given[name] = value
             elif name in operator.outputs[1:]:
                 self.outs[operator.outputs.index(name)] = value
@@ -88,7 +132,9 @@ class Call:
                     f"{self.name}() has no argument {name!r}; it has {', '.join(parameters)} and out"
                 )
         self._read_inputs(given)
-        self.values = {each.name: self._number(each, given) for each in operator.attributes}
+        self.values = {
+            each.name: number(operator, each, given.get(each.name)) for each in operator.attributes
+        }
 
     def _read_inputs(self, given: dict[str, Any]) -> None:
         first = next(
@@ -139,22 +185,6 @@ class Call:
         raise ValueError(
             f"{self.name}(): {name} is on {there}, but other tensors of the call are on {here}; bring them together with .to()"
         )
-
-    def _number(self, attribute: Any, given: dict[str, Any]) -> Any:
-        value = given.get(attribute.name)
-        if value is None:
-            if attribute.default is None:
-                raise TypeError(f"{self.name}() needs the argument {attribute.name!r}")
-            value = attribute.default
-        if isinstance(value, bool) and attribute.ctype == "bool":
-            return value
-        if not hasattr(value, "__float__"):
-            raise TypeError(f"{self.name}(): {attribute.name} must be a number, not {type(value).__name__}")
-        if attribute.ctype in ("float", "double"):
-            return float(value)
-        if int(value) != value:
-            raise ValueError(f"{self.name}(): {attribute.name} is {value!r}; a whole number was expected")
-        return bool(value) if attribute.ctype == "bool" else int(value)
 
     # ---- shapes
 
@@ -265,11 +295,6 @@ class Call:
         out_low, out_high = _extent(out)
         return low < out_high and out_low < high
 
-    def _wait_for_others(self) -> None:
-        # NumPy and others know nothing of streams.
-        if self.place.stream.device.type == "cpu":
-            self.place.sync()
-
 
 def _extent(tensor: Tensor) -> tuple[int, int]:
     """The addresses between which its elements lie."""
@@ -281,3 +306,31 @@ def _extent(tensor: Tensor) -> tuple[int, int]:
         reach = (size - 1) * stride * item
         low, high = (low + reach, high) if reach < 0 else (low, high + reach)
     return low, high + item
+
+
+def lie_apart(outs: Sequence[Tensor], inputs: Sequence[Tensor | None]) -> bool:
+    """Whether no output is in a piece of memory that an input is in, as far as can be told at once."""
+    for out in outs:
+        begin, size = out._storage
+        for tensor in inputs:
+            if tensor is not None:
+                other, other_size = tensor._storage
+                if other < begin + size and begin < other + other_size:
+                    return False
+    return True
+
+
+def number(operator: PythonOperator, attribute: Attribute, value: Any) -> Any:
+    """An attribute's value as its type; without one the default."""
+    called = f"{operator.__name__}()"
+    if value is None:
+        if attribute.default is None:
+            raise TypeError(f"{called} needs the argument {attribute.name!r}")
+        value = attribute.default
+    if not hasattr(value, "__float__"):
+        raise TypeError(f"{called}: {attribute.name} must be a number, not {type(value).__name__}")
+    if attribute.ctype in ("float", "double"):
+        return float(value)
+    if int(value) != value:
+        raise ValueError(f"{called}: {attribute.name} is {value!r}; a whole number was expected")
+    return bool(value) if attribute.ctype == "bool" else int(value)

@@ -120,10 +120,9 @@ def _try(operator: PythonOperator, place: _core.Place, trial: Trial) -> None:
 
 def _finish(place: _core.Place) -> None:
     place.sync()
-    if place.stream.device.type == "cpu":
-        from infinirt._triton_interpreter import raise_failure
+    from infinirt.triton import raise_failure
 
-        raise_failure(place.stream.device)
+    raise_failure(place.stream.device)
 
 
 def _results(operator: PythonOperator, trial: Trial) -> Iterator[tuple[str, Trial]]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import infinirt
@@ -16,14 +16,11 @@ if TYPE_CHECKING:
     from infinirt.triton import Launch
 
 
-@contextmanager
-def kernels_on(place: _core.Place) -> Iterator[None]:
+def kernels_on(place: _core.Place) -> AbstractContextManager[object]:
     """Triton's kernels that this thread launches inside the block go to the place's stream, or into what it records there."""
-    from infinirt import triton as on_infinirt
+    from infinirt.triton import stream
 
-    stream = place.stream
-    with stream.device, on_infinirt.stream(stream, _recorder(place) if place.is_recording else None):
-        yield
+    return stream(place.stream, _recorder(place) if place.is_recording else None)
 
 
 def _recorder(place: _core.Place) -> Callable[[Launch], None]:

@@ -11,7 +11,7 @@ from infiniop.schema import Tensor as Operand
 from infiniop.schema.model import EVERYTHING, Rows
 
 from .. import _core
-from .calling import Call
+from .calling import Call, Plan, lie_apart, number
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -24,6 +24,8 @@ SCHEMA_NAMES = {
 }  # fmt: skip
 NAMES = {schema: name for name, schema in SCHEMA_NAMES.items()}
 _BY_NAME = {dtype.name: dtype for dtype in _core.dtypes}
+
+MOST_PLANS = 1024  # that an operator keeps; shapes that change all the time are looked at all the time
 
 Function = Callable[..., object]
 _registered: dict[str, PythonOperator] = {}
@@ -112,6 +114,7 @@ class PythonOperator:
         self.takes_strides = strides
         self._with_kernels: dict[str, Function] = {}
         self._plain: dict[str, Function] = {}
+        self._plans: dict[bytes, Plan] = {}
         self.dtypes = tuple(_BY_NAME[NAMES[dtype]] for dtype in schema.dtypes)
         self.outputs = tuple(tensor.name for tensor in schema.outputs)
         self.inputs = schema.inputs
@@ -125,6 +128,12 @@ class PythonOperator:
         self.__signature__ = self._signature()
         self.__wrapped__ = function
         self._check_function(function)
+        self._attributes = {each.name: each for each in schema.attributes}
+        self._required = {each.name for each in schema.attributes if each.default is None}
+        self._defaults = {
+            name: None if name in self._required else number(self, each, None)
+            for name, each in self._attributes.items()
+        }
         for device in devices:
             self._with_kernels[device] = function
 
@@ -171,6 +180,7 @@ class PythonOperator:
             self._check_function(function)
             for device in device_types:
                 self._plain[device] = function
+            self._plans.clear()
             return self
 
         return register
@@ -194,8 +204,43 @@ class PythonOperator:
             )
         return found, True
 
-    def __call__(self, *args: Any, **named: Any) -> Tensor | tuple[Tensor, ...]:
-        return Call(self, args, named).run()
+    def __call__(self, *args: Any, out: Any = None, **named: Any) -> Tensor | tuple[Tensor, ...]:
+        # The usual call, of tensors that were seen before: what was found out then holds. Everything else is looked at in full.
+        count = len(self.inputs)
+        values = self._values(args[count:], named)
+        if len(args) < count or values is None:
+            return Call(self, args, out, named).run()
+        inputs = args[:count]
+        outs = () if out is None else tuple(out) if isinstance(out, (tuple, list)) else (out,)
+        seen = _core.signature(*inputs, *outs)
+        plan = None if seen is None else self._plans.get(seen)
+        if plan is None or inputs[0]._place.is_recording or not lie_apart(outs, inputs):
+            return Call(self, args, out, named).run(seen)
+        place: _core.Place = inputs[0]._place
+        made = outs or [_core.empty(place, plan.dtype, shape) for shape in plan.shapes]
+        plan.call(place, made, inputs, values)
+        return made[0] if len(made) == 1 else tuple(made)
+
+    def _values(self, positional: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any] | None:
+        """The attributes; None where that is not all that was given, or not all that there is."""
+        if not positional and not named:
+            return None if self._required else self._defaults
+        given = {**dict(zip(self._attributes, positional, strict=False)), **named}
+        if (
+            len(given) != len(positional) + len(named)
+            or not self._required <= given.keys() <= self._defaults.keys()
+        ):
+            return None
+        return {
+            **self._defaults,
+            **{name: number(self, self._attributes[name], given[name]) for name in given},
+        }
+
+    def keep(self, seen: bytes, plan: Plan) -> None:
+        """For the next call with tensors of the same signature."""
+        if len(self._plans) >= MOST_PLANS:
+            self._plans.clear()
+        self._plans[seen] = plan
 
     def check(self, device: Any = None) -> Report:
         """Compares it with its reference on a device, by default the thread's current one; see `infinicore.languages.check()`."""
