@@ -125,16 +125,16 @@ class _GpuBlock(Block):
     only_runs = True
 
     def __enter__(self) -> Stream:
-        self._device, device = _core.current_device(), self.stream.device
-        if self._device is not device:
-            device.set_current()
+        self._device = _core.current_device()
+        # In any case: of a new thread the device may be right, and the driver's context not there yet, which Triton needs.
+        self.stream.device.set_current()
         _install()
         return super().__enter__()
 
     def __exit__(self, *what: object) -> None:
         super().__exit__(*what)
         _uninstall()
-        if self._device is not self.stream.device:
+        if self._device != self.stream.device:
             self._device.set_current()
 
 

@@ -20,16 +20,20 @@ def kernels_on(place: _core.Place) -> AbstractContextManager[object]:
     """Triton's kernels that this thread launches inside the block go to the place's stream, or into what it records there."""
     from infinirt.triton import stream
 
-    return stream(place.stream, _recorder(place) if place.is_recording else None)
+    if not place.is_recording:
+        return stream(place.stream)
+    # Captured on a stream of its own: on the place's, other threads may be calling what is no part of the recording.
+    apart = place.stream.device.create_stream(nonblocking=True)
+    return stream(apart, _recorder(place, apart))
 
 
-def _recorder(place: _core.Place) -> Callable[[Launch], None]:
+def _recorder(place: _core.Place, stream: infinirt.Stream) -> Callable[[Launch], None]:
     def record(launch: Launch) -> None:
         """Captured alone, so that it stands among recorded operators where it was called."""
         launch.prepare()
         tensors = tuple(argument for argument in launch.arguments if isinstance(argument, Tensor))
         place.expect_others()
-        with infinirt.capture(place.stream, "thread_local") as captured:
+        with infinirt.capture(stream, "thread_local") as captured:
             launch()
         if captured.graph.nodes():
             shapes = ", ".join(f"{tensor.dtype.name}{tensor.shape}" for tensor in tensors)
