@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -29,6 +29,8 @@ def _new_locks() -> None:
 
 
 os.register_at_fork(after_in_child=_new_locks)  # the thread that held it is not in the child
+
+TIMED_RUNS = 20
 
 # Element types that Triton has other names for.
 _TRITON_NAMES = {"float8": "float8_e4m3fn", "byte": "uint8"}
@@ -216,12 +218,40 @@ def _run_instead_of(which: str) -> Callable[..., Any]:
 
 
 def _run_tuned(self: Any, *args: Any, **options: Any) -> Any:
-    if getattr(_thread, "target", None) is not None and len(self.configs) > 1:
-        raise NotImplementedError(
-            f"{self.base_fn.__name__} has {len(self.configs)} configurations to choose from by timing, which needs PyTorch; give it one, "
-            "or choose by the shapes in the program"
-        )
-    return _originals["tuned"](self, *args, **options)
+    target = getattr(_thread, "target", None)
+    if target is None or target.only_runs or len(self.configs) < 2:
+        return _originals["tuned"](self, *args, **options)
+    # How long an interpreter takes says nothing: the first configuration that fits will do.
+    self.nargs = dict(zip(self.arg_names, args, strict=False))
+    chosen = self.prune_configs(options)[0]
+    if chosen.pre_hook is not None:
+        chosen.pre_hook({**self.nargs, **options, **chosen.all_kwargs()})
+    return self.fn.run(*args, **options, **chosen.all_kwargs())
+
+
+def milliseconds(call: Callable[[], object], quantiles: Sequence[float] = (0.5,)) -> list[float]:
+    """How long a function's launches take on the stream of the thread's block: what Triton's autotuner asks. They are made, even
+    where others wanted to see each launch."""
+    target: Block | None = getattr(_thread, "target", None)
+    if target is None:
+        raise RuntimeError("kernels are timed inside a block of infinirt.triton.stream()")
+    events = [target.stream.device.create_event(timing_enabled=True) for _ in range(2)]
+    around, target.around = target.around, None
+    taken = []
+    try:
+        # The stream may be one that the memory's earlier users have not been ordered with, and nothing else should run.
+        target.stream.device.sync()
+        call()  # compiled, and in the caches
+        for _ in range(TIMED_RUNS):
+            target.stream.record(events[0])
+            call()
+            target.stream.record(events[1])
+            events[1].sync()
+            taken.append(events[1] - events[0])
+    finally:
+        target.around = around
+    taken.sort()
+    return [taken[min(int(part * len(taken)), len(taken) - 1)] for part in quantiles]
 
 
 def _call(self: Any, *args: Any, **options: Any) -> Any:

@@ -7,7 +7,8 @@
 
 Inside the block Triton launches on the stream: on an NVIDIA GPU compiled, through a driver that knows the current device and
 stream of this runtime; on the CPU device by Triton's interpreter, for tests. Other threads and code outside the block keep what they had.
-What Triton itself takes from PyTorch is not there: the autotuner's timing, and tensors made by Triton's testing helpers.
+The autotuner times kernels with this runtime's events, and takes the first configuration where they are interpreted. What Triton's
+testing helpers take from PyTorch is not there.
 """
 
 from __future__ import annotations
@@ -18,7 +19,15 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from . import _core
-from ._triton_launch import Block, Launch, current_stream, installed, not_installed, raise_failure
+from ._triton_launch import (
+    Block,
+    Launch,
+    current_stream,
+    installed,
+    milliseconds,
+    not_installed,
+    raise_failure,
+)
 from .buffer import Buffer
 from .stream import Stream
 
@@ -90,8 +99,13 @@ def driver() -> Any:
                 self.set_current_device = _set_ordinal
                 self.get_current_stream = _current_stream
 
+            def get_benchmarker(self) -> Any:
+                return milliseconds
+
             def get_device_interface(self) -> Any:
-                raise NotImplementedError("benchmarking needs PyTorch; use infinirt's events to time kernels")
+                raise NotImplementedError(
+                    "triton.testing needs PyTorch; use infinirt's events to time kernels"
+                )
 
             def get_empty_cache_for_benchmark(self) -> Any:
                 return self.get_device_interface()

@@ -73,6 +73,20 @@ thread.start()
 thread.join()
 assert there == [[9.0] * 5000], there
 
+# Chosen by timing, while it is being recorded.
+tuned_kernel = triton.autotune([triton.Config({"BLOCK": 256}), triton.Config({"BLOCK": 1024})], key=["n"])(axpy_kernel)
+
+@infinicore.operator(tensors=(Tensor("y", "out"), Tensor("x")), dtypes=("F32",), reference=lambda np, x: 2 * x)
+def twice(y, x):
+    n = x.numel()
+    tuned_kernel[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](y, x, x, n, 1.0)
+
+with infinicore.record(gpu) as recorded:
+    y = twice(x)
+y.fill_(0)
+recorded.graph.run()
+assert y.to("cpu").tolist() == twice(x).to("cpu").tolist() == [8.0] * 5000
+
 # In turns with the CPU device; then against the reference.
 for _ in range(3):
     on_host = axpy(infinicore.ones([100], device="cpu"), infinicore.ones([100], device="cpu"), 3.0)

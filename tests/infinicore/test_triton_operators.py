@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ import triton.language as tl
 import infinicore
 import infinirt
 import infinirt.triton as on_infinirt
+from infinirt._triton_launch import milliseconds
 from infiniop.schema import Attribute, Tensor
 from infinicore.languages import check
 
@@ -50,12 +52,14 @@ place = x._place
 """
 
 
-def run(program: str, folder: Path, start: str = START, **environment: str) -> str:
+def run(
+    program: str, folder: Path, start: str = START, arguments: Sequence[str] = (), **environment: str
+) -> str:
     """Its output. In a process of its own: Triton decides much when it is imported. As a file: it reads its kernels' text."""
     path = folder / "program.py"
     path.write_text(start + textwrap.dedent(program))
     done = subprocess.run(
-        [sys.executable, str(path)],
+        [sys.executable, str(path), *arguments],
         capture_output=True,
         text=True,
         timeout=240,
@@ -201,10 +205,22 @@ def test_what_triton_does_by_itself_is_as_it_was(tmp_path: Path) -> None:
         def tuned(y, x):
             tuned_kernel[(1,)](y, x, x, x.numel(), 1.0)
 
-        with pytest.raises(NotImplementedError, match="axpy_kernel has 2 configurations"):
-            tuned(x)
-        tuned_kernel.configs = tuned_kernel.configs[1:]
-        assert tuned(x)[:3].tolist() == [0.0, 2.0, 4.0]
+        assert tuned(x)[:3].tolist() == [0.0, 2.0, 4.0]  # the first: 32 of the elements
+        with infinicore.record() as recorded:
+            y = tuned(x)
+        y.fill_(7)
+        recorded.graph.run()
+        assert y.tolist() == [2.0 * i for i in range(32)] + [7.0] * 68
+
+        # What times them on a GPU: each is made, whoever wants to see launches.
+        seen = []
+        with on_infinirt.stream(place.stream, seen.append):
+            out = infinicore.zeros([100])
+            times = milliseconds(lambda: axpy_kernel[(2,)](out, x, ones, 100, 1.0), (0.5, 0.2, 0.8))
+        assert len(times) == 3 and times[1] <= times[0] <= times[2] and seen == []
+        assert out.tolist() == (x + ones).tolist()
+        with pytest.raises(RuntimeError, match="inside a block"):
+            milliseconds(print)
         """,
         tmp_path,
     )
@@ -271,6 +287,59 @@ def test_bfloat16_is_computed_as_a_gpu_does(tmp_path: Path) -> None:
         """,
         tmp_path,
     )
+
+
+COMPILED = """
+import runpy, types
+from triton.backends.compiler import GPUTarget
+from infinirt import _triton_launch
+
+class Driver:
+    "Answers for a GPU that is not there; what it is given to launch is compiled, and counted."
+    def __init__(self, arch):
+        self.arch, self.launched, self.utils, self.launcher_cls = arch, [], self, self.launcher
+    def launcher(self, source, metadata):
+        return lambda x, y, z, stream, *rest: self.launched.append((source.name, x, stream))
+    def get_device_properties(self, device):
+        return {"max_shared_mem": 166912, "max_num_regs": 65536, "multiprocessor_count": 108, "warpSize": 32}
+    def load_binary(self, name, kernel, shared, device):
+        assert kernel[:4] == b"\\x7fELF"
+        return 1, 2, 32, 0, 1024
+    def get_current_device(self):
+        return self.arch
+    def get_current_stream(self, device):
+        return 77
+    def get_current_target(self):
+        return GPUTarget("cuda", self.arch, 32)
+
+_triton_launch.installed()
+found = {}
+for path in sys.argv[1:]:
+    found.update(runpy.run_path(path))
+for arch in (80, 90):
+    gpu = types.SimpleNamespace(device=types.SimpleNamespace(type="nvidia"))
+    driver = Driver(arch)
+    triton.runtime.driver.set_active(driver)
+    _triton_launch._thread.target = _triton_launch.Block(gpu, lambda launch: (launch.prepare(), launch()))
+    for dtype in (infinicore.float16, infinicore.bfloat16, infinicore.float32):
+        x, w = infinicore.ones([8, 100], dtype=dtype), infinicore.ones([100], dtype=dtype)
+        found["softmax"].__wrapped__(x, x)
+        found["fused_add_rms_norm"].__wrapped__(x, x, x, x, w, 1e-5)
+        found["fused_add_rms_norm"].__wrapped__(x, x, x, x, None, 1e-5)
+        for name, given in (("tiled_add", (x, x, x)), ("tiled_matmul", (x[:, :8], x, x.T))):
+            kernel = found[name].__wrapped__.__globals__["kernel"]
+            kernel._kernels["cpu"] = kernel._make("nvidia")
+            found[name].__wrapped__(*given)
+    assert len(driver.launched) == 15 and {stream for _, _, stream in driver.launched} == {77}, driver.launched
+"""
+
+
+@pytest.mark.full
+@pytest.mark.peer("ninetoothed")
+def test_examples_compile_for_gpus(tmp_path: Path) -> None:
+    """Down to machine code, by what a GPU is given; only the launch itself is left out."""
+    paths = [str(path) for path in sorted(EXAMPLES.glob("*.py"))]
+    run(COMPILED, tmp_path, arguments=paths, TRITON_CACHE_DIR=str(tmp_path / "cache"))
 
 
 @pytest.mark.peer("ninetoothed")
