@@ -32,6 +32,8 @@ def interpreted(kernel: Any) -> Callable[..., Any]:
         copy.__annotations__, copy.__kwdefaults__ = function.__annotations__, function.__kwdefaults__
         copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
         found = _interpreted[function] = InterpretedFunction(copy).rewrite()
+    else:
+        found.__globals__.update(function.__globals__)  # as they are now
     return found  # type: ignore[no-any-return]
 
 

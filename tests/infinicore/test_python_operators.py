@@ -90,6 +90,33 @@ def test_outputs_may_be_given_and_may_overlap_inputs() -> None:
     assert row_mean(mean)(x, out=[means]) is means
 
 
+def test_one_of_two_outputs_may_be_given() -> None:
+    @infinicore.operator(
+        tensors=(Tensor("s", "out"), Tensor("d", "out"), Tensor("a"), Tensor("b")),
+        dtypes=("F32",),
+        reference=lambda np, a, b: (a + b, a - b),
+        kind="rows",
+        devices=(),
+    )
+    def sum_and_difference(s: Any, d: Any, a: Any, b: Any) -> None: ...
+
+    @sum_and_difference.on("cpu")
+    def by_others(s: Any, d: Any, a: Any, b: Any) -> None:
+        infinicore.add(a, b, out=s)
+        infinicore.sub(a, b, out=d)
+
+    s, d = infinicore.zeros([2, 3]), infinicore.zeros([2, 3])
+    wanted = (x + x).tolist(), (x - x).tolist()
+    for _ in range(2):  # looked at in full, and found again
+        for outs in ({}, {"out": s}, {"d": d}, {"out": (s, d)}, {"out": (None, d)}, {"out": s, "d": d}):
+            found = sum_and_difference(x, x, **outs)
+            assert tuple(each.tolist() for each in found) == wanted
+            given = outs.get("out")
+            assert found[0] is s or given is not s
+            assert found[1] is d or "d" not in outs
+    check(sum_and_difference)
+
+
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [

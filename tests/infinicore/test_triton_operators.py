@@ -226,6 +226,30 @@ def test_what_triton_does_by_itself_is_as_it_was(tmp_path: Path) -> None:
     )
 
 
+def test_a_kernel_sees_its_module_as_it_is_and_leaves_it_so(tmp_path: Path) -> None:
+    run(
+        """
+        STEP = tl.constexpr(1)
+
+        @triton.jit
+        def step_kernel(y, x, n, BLOCK: tl.constexpr):
+            i = tl.arange(0, BLOCK)
+            tl.store(y + i, tl.load(x + i, mask=i < n) + STEP, mask=i < n)
+
+        @infinicore.operator(tensors=(Tensor("y", "out"), Tensor("x")), dtypes=("F32",), reference=lambda np, x: x + 1)
+        def step(y, x):
+            step_kernel[(1,)](y, x, x.numel(), BLOCK=128)
+
+        names = set(globals())
+        assert step(ones)[0].item() == 2.0
+        STEP = tl.constexpr(5)
+        assert step(ones)[0].item() == 6.0
+        assert set(globals()) - names == {"names"}
+        """,
+        tmp_path,
+    )
+
+
 def test_threads_interpret_at_once(tmp_path: Path) -> None:
     run(
         """

@@ -279,7 +279,7 @@ class Call:
 
     def _target(self, out: Tensor, inputs: list[Tensor | None]) -> Tensor:
         """The output itself, or memory of its own where kernels cannot write it, or would write what they have yet to read."""
-        if self.outs.count(None) == len(self.outs):
+        if all(given is None for given in self.outs):
             return out
         usable = self.operator.takes_strides or out.is_contiguous()
         if usable and not any(tensor is not None and self._is_overlapped(tensor, out) for tensor in inputs):

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from infinirt.triton import raise_failure
+
 from .. import _core
 from .._places import place_for
 from ..creation import from_numpy
@@ -120,8 +122,6 @@ def _try(operator: PythonOperator, place: _core.Place, trial: Trial) -> None:
 
 def _finish(place: _core.Place) -> None:
     place.sync()
-    from infinirt.triton import raise_failure
-
     raise_failure(place.stream.device)
 
 
@@ -190,9 +190,10 @@ def _refusals(operator: PythonOperator, place: _core.Place) -> Iterator[str]:
     first = inputs[0]
     assert first is not None
     unknown = next((dtype for dtype in _core.dtypes if dtype not in operator.dtypes), None)
-    wrong: list[tuple[str, list[Any], dict[str, Any]]] = [("no tensor", ["x", *inputs[1:]], {})]
-    if len(inputs) == 1:
-        wrong.append(("an argument that is not there", inputs, {"no_such_argument": 1}))
+    wrong: list[tuple[str, list[Any], dict[str, Any]]] = [
+        ("no tensor", ["x", *inputs[1:]], {}),
+        ("an argument that is not there", inputs, {"no_such_argument": 1}),
+    ]
     if unknown is not None:
         other = [None if t is None else _core.empty(place, unknown, t.shape) for t in inputs]
         wrong.append((f"element type {unknown.name}", other, {}))

@@ -5,26 +5,23 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import infinirt
+from infinirt import triton as on_infinirt  # which does not import Triton
+from infinirt.triton import Launch
 
 from .. import _core
 from ..tensor import Tensor
 
-if TYPE_CHECKING:
-    from infinirt.triton import Launch
-
 
 def kernels_on(place: _core.Place) -> AbstractContextManager[object]:
     """Triton's kernels that this thread launches inside the block go to the place's stream, or into what it records there."""
-    from infinirt.triton import stream
-
     if not place.is_recording:
-        return stream(place.stream)
+        return on_infinirt.stream(place.stream)
     # Captured on a stream of its own: on the place's, other threads may be calling what is no part of the recording.
     apart = place.stream.device.create_stream(nonblocking=True)
-    return stream(apart, _recorder(place, apart))
+    return on_infinirt.stream(apart, _recorder(place, apart))
 
 
 def _recorder(place: _core.Place, stream: infinirt.Stream) -> Callable[[Launch], None]:
@@ -84,8 +81,6 @@ class NineToothedKernel:
             raise ModuleNotFoundError(
                 "NineToothed is not installed: pip install 'infinirt[ninetoothed]'", name="ninetoothed"
             ) from error
-        from infinirt import triton as on_infinirt
-
         if kind == "cpu":
             with on_infinirt.host_facts():
                 made = ninetoothed.make(*self._made_of, **self._options)

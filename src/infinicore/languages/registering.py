@@ -212,6 +212,8 @@ class PythonOperator:
             return Call(self, args, out, named).run()
         inputs = args[:count]
         outs = () if out is None else tuple(out) if isinstance(out, (tuple, list)) else (out,)
+        if outs and (len(outs) != len(self.outputs) or any(each is None for each in outs)):
+            return Call(self, args, out, named).run()
         seen = _core.signature(*inputs, *outs)
         plan = None if seen is None else self._plans.get(seen)
         if plan is None or inputs[0]._place.is_recording or not lie_apart(outs, inputs):
