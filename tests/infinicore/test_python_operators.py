@@ -13,6 +13,7 @@ import pytest
 from tensor_support import keep_busy, new_place
 
 import infinicore
+import infinirt
 from infinicore.languages import CheckFailed, PythonOperator, check, registered
 from infiniop.schema import Attribute, Tensor
 
@@ -243,6 +244,17 @@ def test_tensors_that_a_function_makes_are_of_the_place_of_the_call() -> None:
     add(there, there)
     assert seen == [place]
     assert infinicore.empty([1])._place is not place
+
+
+def test_nothing_is_called_on_a_closed_place() -> None:
+    place, add = new_place(), scaled_sum()
+    there, out = infinicore.ones([3], device=place), infinicore.empty([3], device=place)
+    add(there, there, out=out)
+    place.close()
+    add.on("cpu")(lambda c, a, b, alpha: pytest.fail("called"))
+    for more in ({}, {"out": out}):
+        with pytest.raises(infinirt.InvalidHandleError, match="the place was closed"):
+            add(there, there, **more)
 
 
 def test_memory_that_is_shared_is_complete_when_a_call_returns() -> None:

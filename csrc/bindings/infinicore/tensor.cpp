@@ -388,7 +388,7 @@ PyObject* dtype_by_number(PyObject*, PyObject* given) {
 }  // namespace
 
 // Tensors and None: bytes that are the same for the same place, types, shapes, strides, and whether others use the memory, too.
-// None for anything else, for tensors of several places and for none at all.
+// None for anything else, for tensors of several places, of a closed one, and for none at all.
 static PyObject* signature(PyObject*, PyObject* const* args, Py_ssize_t count) {
   constexpr Py_ssize_t kMost = 256;
   int64_t words[kMost];
@@ -407,7 +407,7 @@ static PyObject* signature(PyObject*, PyObject* const* args, Py_ssize_t count) {
     words[used++] = tensor->dtype->number << 16 | tensor->storage->is_shared << 8 | tensor->ndim();
     for (Py_ssize_t s = 0; s < tensor->ob_size; ++s) words[used++] = tensor->sizes[s];
   }
-  if (place == nullptr) Py_RETURN_NONE;
+  if (place == nullptr || place->closed.load(std::memory_order_relaxed)) Py_RETURN_NONE;
   words[0] = static_cast<int64_t>(place->number);
   return PyBytes_FromStringAndSize(reinterpret_cast<const char*>(words), used * Py_ssize_t(sizeof *words));
 }

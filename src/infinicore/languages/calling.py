@@ -75,6 +75,8 @@ class Call:
     def run(self, seen: bytes | None = None) -> Tensor | tuple[Tensor, ...]:
         """With the signature of the inputs as `seen` a plan is kept for the next call, where nothing stands against it."""
         place = self.place
+        if place.is_closed:
+            place.allocate(1)  # raises what all calls raise then
         if not place.is_recording:
             return self._run(seen)
         before = place.recorded_steps
