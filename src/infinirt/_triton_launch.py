@@ -16,21 +16,60 @@ from typing import Any
 from .device import Device
 from .stream import Stream
 
-# Triton's interpreter replaces functions of triton.language while it works, and a compiler that met those would fail: either
-# works, one at a time.
-language = threading.RLock()
 _thread = threading.local()
 _originals: dict[str, Any] = {}
-
-
-def _new_locks() -> None:
-    global language
-    language = threading.RLock()
-
-
-os.register_at_fork(after_in_child=_new_locks)  # the thread that held it is not in the child
-
+_is_installed = False
+_installing = threading.Lock()
 TIMED_RUNS = 20
+
+
+class _Turns:
+    """Triton's interpreter replaces functions of triton.language while it works, and a compiler that met those would fail: any number
+    of threads compile and launch, or one interprets."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition(threading.Lock())
+        self._compiling = 0
+        self._waiting = 0  # to interpret; whoever compiles lets them go first
+        self._interpreting = False
+
+    def begin_compiling(self) -> None:
+        with self._changed:
+            while self._interpreting or self._waiting:
+                self._changed.wait()
+            self._compiling += 1
+
+    def end_compiling(self) -> None:
+        with self._changed:
+            self._compiling -= 1
+            if self._waiting:
+                self._changed.notify_all()
+
+    def begin_interpreting(self) -> None:
+        with self._changed:
+            self._waiting += 1
+            try:
+                while self._interpreting or self._compiling:
+                    self._changed.wait()
+                self._interpreting = True
+            finally:
+                self._waiting -= 1
+
+    def end_interpreting(self) -> None:
+        with self._changed:
+            self._interpreting = False
+            self._changed.notify_all()
+
+
+_turns = _Turns()
+
+
+def _after_fork() -> None:
+    global _turns, _installing
+    _turns, _installing = _Turns(), threading.Lock()  # threads that had them are not in the child
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 # Element types that Triton has other names for.
 _TRITON_NAMES = {"float8": "float8_e4m3fn", "byte": "uint8"}
@@ -113,7 +152,9 @@ class Launch:
 def run_compiled(kernel: Any, grid: Any, warmup: bool, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """What Triton does for `kernel[grid](...)`."""
     run = _originals["compiled"]
-    with language:
+    turns = _turns
+    turns.begin_compiling()
+    try:
         try:
             return run(kernel, *args, grid=grid, warmup=warmup, **options)
         except KeyError as error:  # a type whose name Triton does not find in its table
@@ -121,6 +162,8 @@ def run_compiled(kernel: Any, grid: Any, warmup: bool, args: tuple[Any, ...], op
                 raise
         given = {name: as_argument(value) for name, value in options.items()}
         return run(kernel, *map(as_argument, args), grid=grid, warmup=warmup, **given)
+    finally:
+        turns.end_compiling()
 
 
 class Block:
@@ -175,29 +218,36 @@ def not_installed() -> ModuleNotFoundError:
 
 def installed() -> None:
     """Hooks into Triton's kernels, once."""
-    if _originals:
-        return
+    if not _is_installed:
+        _install()
+
+
+def _install() -> None:
+    global _is_installed
     try:
         from triton.runtime.autotuner import Autotuner
         from triton.runtime.interpreter import InterpretedFunction
         from triton.runtime.jit import JITFunction
     except ModuleNotFoundError as error:
         raise not_installed() from error
-    with language:
-        if _originals:
+    with _installing:
+        if _is_installed:
             return
-        found = {
-            "compiled class": JITFunction,
-            "compiled": JITFunction.run,
-            "call": JITFunction.__call__,
-            "interpreted": InterpretedFunction.run,
-            "tuned": Autotuner.run,
-        }
+        # First these, which other threads may need as soon as the first hook is there.
+        _originals.update(
+            {
+                "compiled class": JITFunction,
+                "compiled": JITFunction.run,
+                "call": JITFunction.__call__,
+                "interpreted": InterpretedFunction.run,
+                "tuned": Autotuner.run,
+            }
+        )
         JITFunction.run = _run_instead_of("compiled")
         InterpretedFunction.run = _run_instead_of("interpreted")
         Autotuner.run = _run_tuned
         JITFunction.__call__ = _call
-        _originals.update(found)
+        _is_installed = True
 
 
 def _run_instead_of(which: str) -> Callable[..., Any]:
@@ -226,6 +276,7 @@ def _run_tuned(self: Any, *args: Any, **options: Any) -> Any:
     chosen = self.prune_configs(options)[0]
     if chosen.pre_hook is not None:
         chosen.pre_hook({**self.nargs, **options, **chosen.all_kwargs()})
+    self.nargs = None
     return self.fn.run(*args, **options, **chosen.all_kwargs())
 
 
@@ -265,13 +316,14 @@ def _call(self: Any, *args: Any, **options: Any) -> Any:
 @contextmanager
 def interpreting() -> Iterator[None]:
     """Inside the block kernels that this thread calls are interpreted. One thread at a time."""
-    with language:
-        before = getattr(_thread, "interprets", False)
-        _thread.interprets = True
-        try:
-            yield
-        finally:
-            _thread.interprets = before
+    turns = _turns
+    turns.begin_interpreting()
+    _thread.interprets = True
+    try:
+        yield
+    finally:
+        _thread.interprets = False
+        turns.end_interpreting()
 
 
 def grid_of(grid: Any, named: Mapping[str, Any], kernel: str) -> tuple[int, ...]:

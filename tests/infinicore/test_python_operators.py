@@ -207,6 +207,8 @@ def test_a_device_type_without_a_function_is_named() -> None:
         ({"dtypes": ("F33",)}, "'F33' is no element type"),
         ({"tensors": (Tensor("y", "inout"),)}, "nothing that is both"),
         ({"tensors": (Tensor("y", "out"), Tensor("z"))}, r"parameters \['y', 'x'\].* are \['y', 'z'\]"),
+        ({"tensors": (Tensor("y", "out"), Tensor("out"))}, "only the first may be 'out'"),
+        ({"tensors": (Tensor("y", "out"), Tensor("y"))}, "must have different names"),
         ({"name": "two words"}, "no name for an operator"),
     ],
 )

@@ -125,9 +125,9 @@ class PythonOperator:
         self.__name__ = self.__qualname__ = schema.python_name
         self.__module__ = str(getattr(function, "__module__", __name__))
         self.__doc__ = f"{schema.doc}\n\nElement types: {', '.join(dtype.name for dtype in self.dtypes)}."
+        self._check_function(function)
         self.__signature__ = self._signature()
         self.__wrapped__ = function
-        self._check_function(function)
         self._attributes = {each.name: each for each in schema.attributes}
         self._required = {each.name for each in schema.attributes if each.default is None}
         self._defaults = {
@@ -139,33 +139,26 @@ class PythonOperator:
 
     def _signature(self) -> inspect.Signature:
         kinds = inspect.Parameter
-        needed = [attribute.default for attribute in self.attributes]
-        given = [
-            *(
-                kinds(
-                    each.name,
-                    kinds.POSITIONAL_OR_KEYWORD,
-                    default=kinds.empty if each.default is None else None,
-                )
-                for each in self.inputs
-            ),
-            *(
-                kinds(
-                    each.name,
-                    kinds.POSITIONAL_OR_KEYWORD if default is not None else kinds.KEYWORD_ONLY,
-                    default=kinds.empty if default is None else default,
-                )
-                for each, default in zip(self.attributes, needed, strict=True)
-            ),
-            *(
-                kinds(name if number else "out", kinds.KEYWORD_ONLY, default=None)
-                for number, name in enumerate(self.outputs)
-            ),
-        ]
-        return inspect.Signature(sorted(given, key=lambda each: each.kind))
+        found: list[inspect.Parameter] = []
+        # Behind what may be left out, what is needed is shown by name only; calls take it by position all the same.
+        optional = False
+        for name, default in (
+            *((each.name, kinds.empty if each.default is None else None) for each in self.inputs),
+            *((each.name, kinds.empty if each.default is None else each.default) for each in self.attributes),
+        ):
+            optional = optional or default is not kinds.empty
+            by_name = optional and default is kinds.empty
+            kind = kinds.KEYWORD_ONLY if by_name else kinds.POSITIONAL_OR_KEYWORD
+            found.append(kinds(name, kind, default=default))
+        found += (kinds(name, kinds.KEYWORD_ONLY, default=None) for name in ("out", *self.outputs[1:]))
+        return inspect.Signature(sorted(found, key=lambda each: each.kind))
 
     def _check_function(self, function: Function) -> None:
         wanted = [*self.outputs, *self.parameters]
+        if "out" in wanted[1:] or len(set(wanted)) != len(wanted):
+            raise ValueError(
+                f"{self.__name__}: {wanted} must have different names, and only the first may be 'out', which calls know it by"
+            )
         found = list(inspect.signature(function).parameters)
         if found != wanted:
             raise ValueError(
