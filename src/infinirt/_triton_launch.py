@@ -152,8 +152,11 @@ class Launch:
 def run_compiled(kernel: Any, grid: Any, warmup: bool, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """What Triton does for `kernel[grid](...)`."""
     run = _originals["compiled"]
+    if getattr(_thread, "compiles", False):  # a hook of that kernel launches another one
+        return run(kernel, *args, grid=grid, warmup=warmup, **options)
     turns = _turns
     turns.begin_compiling()
+    _thread.compiles = True
     try:
         try:
             return run(kernel, *args, grid=grid, warmup=warmup, **options)
@@ -163,6 +166,7 @@ def run_compiled(kernel: Any, grid: Any, warmup: bool, args: tuple[Any, ...], op
         given = {name: as_argument(value) for name, value in options.items()}
         return run(kernel, *map(as_argument, args), grid=grid, warmup=warmup, **given)
     finally:
+        _thread.compiles = False
         turns.end_compiling()
 
 

@@ -189,6 +189,26 @@ def test_rows_and_shapes_are_checked() -> None:
     assert "transposed" in " ".join(check(twice).trials)
 
 
+def test_truth_values() -> None:
+    @infinicore.operator(
+        tensors=(Tensor("t", "out"), Tensor("a"), Tensor("b")),
+        dtypes=("F32", "U8"),
+        reference=lambda np, a, b: a < b,
+        dtype_rule="truth",
+        devices=(),
+    )
+    def below(t: Any, a: Any, b: Any) -> None: ...
+
+    @below.on("cpu")
+    def by_others(t: Any, a: Any, b: Any) -> None:
+        infinicore.less(a, b, out=t)
+
+    assert below(x, 2.0).tolist() == [[True, True, False], [False, False, False]]
+    assert "U8, contiguous" in check(below).trials
+    with pytest.raises(TypeError, match="out is float32, but bool was expected"):
+        below(x, x, out=x)
+
+
 def test_a_device_type_without_a_function_is_named() -> None:
     add = scaled_sum()
     add._plain.clear()

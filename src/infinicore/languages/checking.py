@@ -87,12 +87,10 @@ class _Memory:
         return bytearray(whole.clone().numpy().tobytes()[: operand.root.nbytes])
 
 
-def _dtype_of(operator: PythonOperator, name: str) -> _core.dtype:
+def _dtype(schema_name: str) -> _core.dtype:
     from .registering import NAMES
 
-    is_truth = operator.schema.dtype_rule == "truth" and name == "U8"
-    wanted = "bool" if is_truth else NAMES[name]
-    return next(dtype for dtype in _core.dtypes if dtype.name == wanted)
+    return next(dtype for dtype in _core.dtypes if dtype.name == NAMES[schema_name])
 
 
 def _arguments(
@@ -101,8 +99,7 @@ def _arguments(
     inputs = []
     for each in operator.inputs:
         operand = trial.operands[each.name]
-        dtype = _dtype_of(operator, trial.dtypes[each.name])
-        inputs.append(None if operand is None else memory.tensor(operand, dtype))
+        inputs.append(None if operand is None else memory.tensor(operand, _dtype(trial.dtypes[each.name])))
     return inputs, {each.name: trial.values[each.name] for each in operator.attributes}
 
 
@@ -113,7 +110,9 @@ def _try(operator: PythonOperator, place: _core.Place, trial: Trial) -> None:
     for name in operator.outputs:
         out = trial.operands[name]
         assert out is not None
-        outs.append(memory.tensor(out, _dtype_of(operator, trial.dtypes[name])))
+        # What a trial has as a byte, 0 or 1, is bool in Python.
+        is_truth = operator.schema.dtype_rule == "truth"
+        outs.append(memory.tensor(out, _dtype("BOOL" if is_truth else trial.dtypes[name])))
     operator(*inputs, **values, out=outs)
     _finish(place)
     for name, expected in _results(operator, trial):
