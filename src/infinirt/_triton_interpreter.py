@@ -46,12 +46,11 @@ class Interpreted:
         self.__name__ = kernel.fn.__name__
         self._kernel = kernel
         self._ordinal = device.ordinal
-        parameters = inspect.signature(kernel.fn).parameters
-        named = {
-            name: value for name, value in options.items() if name in parameters
-        }  # others are the compiler's
+        signature = inspect.signature(kernel.fn)
+        # The other options are the compiler's.
+        named = {name: value for name, value in options.items() if name in signature.parameters}
         try:
-            bound = inspect.signature(kernel.fn).bind(*args, **named)
+            bound = signature.bind(*args, **named)
         except TypeError as error:
             raise TypeError(f"{self.__name__}: {error}") from None
         bound.apply_defaults()
@@ -83,10 +82,10 @@ class Interpreted:
             scope = interpreter._patch_lang(
                 types.SimpleNamespace(__globals__={"language": language, "core": language.core})
             )
-            # A loop's bound is an array of one element, which NumPy 2.4 does not take for a number any more.
-            scope.set_attr(language.tensor, "__index__", lambda tensor: int(tensor.handle.data.item()))
-            repair(builder, scope)
             try:
+                # A loop's bound is an array of one element, which NumPy 2.4 does not take for a number any more.
+                scope.set_attr(language.tensor, "__index__", lambda tensor: int(tensor.handle.data.item()))
+                repair(builder, scope)
                 given = {
                     name: value
                     if _normalize_ty(annotations.get(name, "")) == "constexpr"

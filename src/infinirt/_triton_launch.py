@@ -114,8 +114,20 @@ class Launch:
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        """Everything that the kernel was called with, as it was given."""
-        return (*self._args, *self._options.values())
+        """Everything that the kernel was called with, as it was given; what tuples and descriptors of tensors have in them, too."""
+        found: list[Any] = []
+        left = [*self._args, *self._options.values()]
+        while left:
+            value = left.pop(0)
+            if isinstance(value, tuple):
+                left[:0] = value
+                continue
+            found.append(value)
+            if hasattr(
+                getattr(value, "base", None), "data_ptr"
+            ):  # triton.tools.tensor_descriptor.TensorDescriptor
+                found.append(value.base)
+        return tuple(found)
 
     @property
     def name(self) -> str:

@@ -286,6 +286,18 @@ def test_blocks_of_infinirt_take_a_cpu_stream(tmp_path: Path) -> None:
         data[2].copy_to(back, stream=stream)
         stream.sync()
         assert (back == 8.0).all() and seen == ["axpy_kernel"]
+
+        # Tensors in tuples are arguments, too.
+        @triton.jit
+        def pair_kernel(out, pair, n, BLOCK: tl.constexpr):
+            i = tl.arange(0, BLOCK)
+            tl.store(out + i, tl.load(pair[0] + i, mask=i < n) - tl.load(pair[1] + i, mask=i < n), mask=i < n)
+
+        out, launches = infinicore.zeros([100]), []
+        with on_infinirt.stream(place.stream, lambda launch: (launches.append(launch), launch())):
+            pair_kernel[(1,)](out, (x, ones), 100, BLOCK=128)
+        assert out.tolist() == (x - ones).tolist()
+        assert [id(a) for a in launches[0].arguments[:3]] == [id(out), id(x), id(ones)]
         """,
         tmp_path,
     )
