@@ -270,6 +270,23 @@ def test_threads_interpret_at_once(tmp_path: Path) -> None:
     )
 
 
+def test_forks_and_ends_with_work_under_way(tmp_path: Path) -> None:
+    said = run(
+        """
+        import os
+        assert axpy(x, ones, 1.0)[5].item() == 6.0
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if axpy(x, ones, 2.0)[5].item() == 11.0 else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        for _ in range(5):
+            left = axpy(infinicore.ones([5000]), infinicore.ones([5000]), 1.0)
+        """,
+        tmp_path,
+    )
+    assert "Traceback" not in said
+
+
 def test_blocks_of_infinirt_take_a_cpu_stream(tmp_path: Path) -> None:
     run(
         """
