@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import infinirt as _infinirt  # noqa: F401  # the objects that _core is built on
 
-from . import context, creation, functions, memory, nn, operators
+from . import context, creation, functions, languages, memory, nn, operators
 from ._tensor_str import get_printoptions, printoptions, set_printoptions
 from .allocators import (
     DevicePinnedHostAllocator,
@@ -81,6 +81,7 @@ from .dtype import (
 )
 from .functions import *  # noqa: F403
 from .graph import Graph, GraphOperator
+from .languages import operator
 from .memory import Memory
 from .operators import *  # noqa: F403
 from .recording import record
@@ -140,9 +141,11 @@ __all__ = [
     "int32",
     "int64",
     "is_graph_recording",
+    "languages",
     "long",
     "memory",
     "nn",
+    "operator",
     "printoptions",
     "record",
     "set_device",

@@ -71,11 +71,31 @@ buffers[2].fill(0, stream=stream)
 graph.launch(stream)
 assert np.allclose(result(), 5 * x + y)
 
+# In a thread that has not used the GPU before, and the same kernel on the CPU device in between, interpreted.
+def elsewhere():
+    with on_infinirt.stream(stream):
+        run(7.0)
+
+
+thread = threading.Thread(target=elsewhere)
+thread.start()
+thread.join()
+assert np.allclose(result(), 7 * x + y)
+host = infinirt.Device("cpu")
+on_host = [host.allocate(4 * n) for _ in range(3)]
+for buffer, array in zip(on_host, (x, y), strict=False):
+    buffer.copy_from(array)
+with on_infinirt.stream(host.default_stream):
+    arguments = [on_infinirt.tensor(buffer, "float32") for buffer in on_host]
+    axpy[(triton.cdiv(n, 16384),)](*arguments, 2.0, n, BLOCK=16384)
+host.default_stream.sync()
+assert np.allclose(np.frombuffer(on_host[2], dtype="float32"), 2 * x + y)
+with on_infinirt.stream(stream):
+    axpy[(triton.cdiv(n, 512),)](*(on_infinirt.tensor(b, "float32") for b in buffers), 9.0, n, BLOCK=512)
+assert np.allclose(result(), 9 * x + y)
+
 assert sys.modules["torch"] is None
-try:
-    on_infinirt.stream(infinirt.Device("cpu").default_stream).__enter__()
-except ValueError as error:
-    print(error)
+print("done")
 """
 
 
@@ -89,4 +109,4 @@ def test_a_kernel_runs_on_our_stream_and_memory(tmp_path: Path) -> None:
         env={**os.environ, "INFINIRT_DEVICE": "nvidia", "TRITON_CACHE_DIR": str(tmp_path / "cache")},
     )
     assert done.returncode == 0, done.stderr[-4000:]
-    assert "NVIDIA GPUs" in done.stdout
+    assert "done" in done.stdout

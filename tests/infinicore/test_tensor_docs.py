@@ -15,7 +15,7 @@ import pytest
 import infinicore
 from infinicore import _core, nn
 
-NAMES = ["creation", "_tensor_str", "dtype", "functions", "recording", "tensor"]
+NAMES = ["creation", "_tensor_str", "dtype", "functions", "languages", "recording", "tensor"]
 MODULES = [infinicore, *(importlib.import_module(f"infinicore.{name}") for name in NAMES)]
 
 

@@ -96,6 +96,8 @@ PyObject* place_new(PyTypeObject* type, PyObject* args, PyObject* names) {
   if (!made) return nullptr;
   PlaceObject* place = as_place(made.get());
   place->closed.store(true);  // until everything is there
+  static uint64_t places = 0;  // under the interpreter's lock
+  place->number = ++places;
   place->device = Py_NewRef(device);
   place->stream = Py_NewRef(stream);
   place->pool = Py_NewRef(pool);
@@ -225,7 +227,8 @@ PyMethodDef methods[] = {
     {"drop_steps", place_drop_steps, METH_O,
      "drop_steps($self, count, /)\n--\n\nForgets what this thread has recorded here after the first `count` calls."},
     {"record_graph", place_record_graph, METH_VARARGS,
-     "record_graph($self, graph, text, /)\n--\n\nRecords work that was captured on a stream of the place's device."},
+     "record_graph($self, graph, text, tensors=(), /)\n--\n\nRecords work that was captured on a stream of the place's "
+     "device; the memory of the tensors that it uses is kept as long as the graph."},
     {"expect_others", place_expect_others, METH_NOARGS,
      "expect_others($self, /)\n--\n\nWhat is recorded next may read whatever the program has now, and let go of it."},
     {"record_call", place_record_call, METH_O,

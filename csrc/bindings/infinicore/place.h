@@ -15,6 +15,7 @@ class Recording;
 
 struct PlaceObject {
   PyObject ob_base;
+  uint64_t number;   // that no other place of the process has had
   PyObject* device;  // as the Python side knows it
   PyObject* stream;  // infinirt.Stream
   PyObject* pool;    // infinirt.CachingPool

@@ -169,22 +169,27 @@ bool Recording::add(const Launch& launch, const std::shared_ptr<Descriptor>& des
       step.views.emplace_back();  // nothing, and nowhere
       continue;
     }
-    StorageObject* storage = tensors[t]->storage;
+    const StorageObject* storage = tensors[t]->storage;
     step.bytes += tensors[t]->count * tensors[t]->dtype->size;
-    const bool is_own = storage->reserve == recorded_.reserve;
     step.views.push_back(view_of(tensors[t]));
-    if (is_own) step.views.back().life = *storage->life;
-    // Memory of our own reserve stays there, and what the program lets go of is had again by what is recorded later.
-    if (is_own && recorded_.wanted.share_memory) continue;
-    // Of such memory the owner is kept, not the storage: that a tensor still has it is for the program to say.
-    PyObject* kept = is_own ? storage->owner : reinterpret_cast<PyObject*>(storage);
-    if (owned_.insert(kept).second) recorded_.owners.emplace_back(Py_NewRef(kept));
+    if (storage->reserve == recorded_.reserve) step.views.back().life = *storage->life;
+    keep(tensors[t]);
   }
   recorded_.steps.push_back(std::move(step));
   return true;
 } catch (const std::bad_alloc&) {
   PyErr_NoMemory();
   return false;
+}
+
+void Recording::keep(const TensorObject* tensor) {
+  StorageObject* storage = tensor->storage;
+  const bool is_own = storage->reserve == recorded_.reserve;
+  // Memory of our own reserve stays there, and what the program lets go of is had again by what is recorded later.
+  if (is_own && recorded_.wanted.share_memory) return;
+  // Of such memory the owner is kept, not the storage: that a tensor still has it is for the program to say.
+  PyObject* kept = is_own ? storage->owner : reinterpret_cast<PyObject*>(storage);
+  if (owned_.insert(kept).second) recorded_.owners.emplace_back(Py_NewRef(kept));
 }
 
 bool Recording::add(PyObject* function) try {
@@ -204,11 +209,19 @@ bool Recording::add(PyObject* function) try {
   return false;
 }
 
-bool Recording::add(PyObject* captured, infinirtGraph_t graph, const char* text) try {
+bool Recording::add(PyObject* captured, infinirtGraph_t graph, const char* text, PyObject* tensors) try {
   Step step;
   step.captured = Ref(Py_NewRef(captured));
   step.graph = graph;
   step.text = text;
+  const Py_ssize_t count = tensors ? PyTuple_GET_SIZE(tensors) : 0;
+  make_room(recorded_.steps, 1);
+  make_room(recorded_.owners, static_cast<size_t>(count));
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    const TensorObject* tensor = as_tensor(PyTuple_GET_ITEM(tensors, i));
+    step.bytes += tensor->count * tensor->dtype->size;
+    keep(tensor);
+  }
   recorded_.steps.push_back(std::move(step));
   let_escape();
   return true;
@@ -307,15 +320,20 @@ PyObject* expect_others(PlaceObject* place) {
 PyObject* record_graph(PlaceObject* place, PyObject* args) {
   Recording* recording = recording_of(place);
   if (recording == nullptr) return no_recording();
-  PyObject* captured = nullptr;
+  PyObject *captured = nullptr, *tensors = nullptr;
   const char* text = nullptr;
-  if (!PyArg_ParseTuple(args, "Os", &captured, &text)) return nullptr;
+  if (!PyArg_ParseTuple(args, "Os|O!", &captured, &text, &PyTuple_Type, &tensors)) return nullptr;
+  for (Py_ssize_t i = 0; tensors && i < PyTuple_GET_SIZE(tensors); ++i) {
+    if (is_tensor(PyTuple_GET_ITEM(tensors, i))) continue;
+    return PyErr_Format(PyExc_TypeError, "the tensors that the work uses were expected, not %R",
+                        PyTuple_GET_ITEM(tensors, i));
+  }
   Ref handle(PyObject_GetAttrString(captured, "handle"));
   Ref number(handle ? PyNumber_Long(handle.get()) : nullptr);
   if (!number) return nullptr;
   void* graph = PyLong_AsVoidPtr(number.get());
   if (graph == nullptr && PyErr_Occurred()) return nullptr;
-  if (!recording->add(captured, static_cast<infinirtGraph_t>(graph), text)) return nullptr;
+  if (!recording->add(captured, static_cast<infinirtGraph_t>(graph), text, tensors)) return nullptr;
   Py_RETURN_NONE;
 }
 

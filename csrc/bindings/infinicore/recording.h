@@ -96,7 +96,8 @@ class Recording {
   bool add(const Launch& launch, const std::shared_ptr<Descriptor>& descriptor, TensorObject* const* tensors,
            int count);
   bool add(PyObject* function);
-  bool add(PyObject* captured, infinirtGraph_t graph, const char* text);
+  /// `tensors`, a tuple or null, have memory that the captured work uses: it is kept as that of operators is.
+  bool add(PyObject* captured, infinirtGraph_t graph, const char* text, PyObject* tensors);
   PyObject* allocate(size_t size);
 
   /// From here on work that is not ours may read what the program has now.
@@ -113,6 +114,8 @@ class Recording {
 
  private:
   friend Recording* recording_of(const PlaceObject* place);
+
+  void keep(const TensorObject* tensor);  // its memory, as long as what is recorded
 
   PlaceObject* place_;
   unsigned long thread_;
@@ -139,7 +142,7 @@ PyObject* cancel_recording(PlaceObject* place);
 PyObject* record_call(PlaceObject* place, PyObject* function);
 /// What the program has now may be read by work that is recorded next, and let go of by it.
 PyObject* expect_others(PlaceObject* place);
-/// (infinirt.Graph, text)
+/// (infinirt.Graph, text), and a tuple of the tensors that it uses
 PyObject* record_graph(PlaceObject* place, PyObject* args);
 
 extern PyTypeObject* recording_class;

@@ -387,8 +387,34 @@ PyObject* dtype_by_number(PyObject*, PyObject* given) {
 
 }  // namespace
 
+// Tensors and None: bytes that are the same for the same place, types, shapes, strides, and whether others use the memory, too.
+// None for anything else, for tensors of several places, of a closed one, and for none at all.
+static PyObject* signature(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  constexpr Py_ssize_t kMost = 256;
+  int64_t words[kMost];
+  Py_ssize_t used = 1;
+  const PlaceObject* place = nullptr;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (used == kMost) Py_RETURN_NONE;
+    if (args[i] == Py_None) {
+      words[used++] = -1;
+      continue;
+    }
+    if (!is_tensor(args[i])) Py_RETURN_NONE;
+    const TensorObject* tensor = as_tensor(args[i]);
+    if (place == nullptr) place = tensor->place();
+    if (tensor->place() != place || used + 1 + tensor->ob_size > kMost) Py_RETURN_NONE;
+    words[used++] = tensor->dtype->number << 16 | tensor->storage->is_shared << 8 | tensor->ndim();
+    for (Py_ssize_t s = 0; s < tensor->ob_size; ++s) words[used++] = tensor->sizes[s];
+  }
+  if (place == nullptr || place->closed.load(std::memory_order_relaxed)) Py_RETURN_NONE;
+  words[0] = static_cast<int64_t>(place->number);
+  return PyBytes_FromStringAndSize(reinterpret_cast<const char*>(words), used * Py_ssize_t(sizeof *words));
+}
+
 PyMethodDef tensor_functions[] = {{"empty", FAST(empty), nullptr},
                                   {"wrap", FAST(wrap), nullptr},
+                                  {"signature", FAST(signature), nullptr},
                                   {"register_tensor", register_tensor, METH_O, nullptr},
                                   {"dtype_by_number", dtype_by_number, METH_O, nullptr},
                                   {nullptr, nullptr, 0, nullptr}};

@@ -430,11 +430,65 @@ def row_layouts(operator: Operator) -> Iterator[Trial]:
         yield row_trial(operator, dtype, given, "inputs left out")
 
 
+# ---- shapes by a rule of the operator's own
+
+
+def shaped_trial(operator: Operator, dtype: str, inputs: list[Operand], what: str) -> Trial:
+    """Errors are in units of the largest number of a result: nothing is known of how it was summed up."""
+    values = values_of(operator)
+    results = reference(operator, [operand.view for operand in inputs], dtype, values)
+    names = [tensor.name for tensor in operator.inputs]
+    operands: dict[str, Operand | None] = dict(zip(names, inputs, strict=True))
+    compared = []
+    for tensor, result in zip(
+        operator.outputs, results if isinstance(results, tuple) else (results,), strict=True
+    ):
+        expected, limit = np.asarray(result), None
+        if dtype in FLOATS:
+            size = np.max(np.abs(np.where(np.isfinite(expected), expected, 0)), initial=0)
+            limit = 0.5 * units(expected, dtype) + operator.ulps * units(
+                size, "F64" if dtype == "F64" else "F32"
+            )
+        else:
+            expected = expected.astype(NUMPY[dtype])
+        operands[tensor.name] = raw(dtype, expected.shape, 9)
+        compared.append((tensor.name, (expected, limit)))
+    return Trial(
+        f"{dtype}, {what}",
+        operands,
+        dict.fromkeys(operands, dtype),
+        *compared[0][1],
+        values,
+        further=dict(compared[1:]),
+    )
+
+
+def shaped_values(operator: Operator) -> Iterator[Trial]:
+    for dtype in first_of(operator, COMPUTED):
+        for example in operator.examples:
+            inputs = [
+                ordinary(operator, dtype, example[tensor.name], i) for i, tensor in enumerate(operator.inputs)
+            ]
+            yield shaped_trial(operator, dtype, inputs, str(dict(example)))
+
+
+def shaped_layouts(operator: Operator) -> Iterator[Trial]:
+    for dtype in first_of(operator, ("F32",)):
+        shapes = [operator.examples[0][tensor.name] for tensor in operator.inputs]
+        turned = [ordinary(operator, dtype, shape[::-1], i).turned for i, shape in enumerate(shapes)]
+        yield shaped_trial(operator, dtype, turned, "transposed")
+        gaps = [
+            ordinary(operator, dtype, tuple(2 * s + 1 for s in shape), i) for i, shape in enumerate(shapes)
+        ]
+        backwards = [operand[tuple(slice(-1, 0, -2) for _ in operand.view.shape)] for operand in gaps]
+        yield shaped_trial(operator, dtype, backwards, "with gaps, backwards")
+
+
 VALUES: dict[str, Callable[[Operator], Iterator[Trial]]] = {
     "map": map_values, "copy": copy_values, "cast": cast_values, "constant": made_values, "fill": made_values,
-    "gemm": product_values, "rows": row_values, "written": written_values,
+    "gemm": product_values, "rows": row_values, "written": written_values, "shaped": shaped_values,
 }  # fmt: skip
 LAYOUTS: dict[str, Callable[[Operator], Iterator[Trial]]] = {
     "map": map_layouts, "copy": copy_layouts, "cast": cast_layouts, "constant": made_layouts, "fill": made_layouts,
-    "gemm": product_layouts, "rows": row_layouts, "written": written_layouts,
+    "gemm": product_layouts, "rows": row_layouts, "written": written_layouts, "shaped": shaped_layouts,
 }  # fmt: skip

@@ -4,7 +4,7 @@ anything has been built."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -31,7 +31,7 @@ INDICES = ("I32", "I64")
 
 Role = Literal["out", "inout", "in", "unused"]
 DtypeRule = Literal["same", "truth", "cast"]
-Kind = Literal["map", "copy", "cast", "constant", "fill", "gemm", "rows", "written"]
+Kind = Literal["map", "copy", "cast", "constant", "fill", "gemm", "rows", "written", "shaped"]
 Place = Literal["element", "column", "row"]
 
 
@@ -221,6 +221,15 @@ class Operator:
     shape_parameter: str = ""
     """A parameter that Python takes behind the first input, for callers who are used to it: the shape of the second input."""
 
+    in_python: bool = False
+    """Whether its kernels are Python functions, which `infinicore.operator()` was given: kinds `map` and `rows` have no expressions then."""
+
+    shape: Callable[..., Any] | None = None
+    """Of kind `shaped`, which only operators in Python have: from the inputs' shapes that of the output, or of each output."""
+
+    examples: tuple[Mapping[str, tuple[int, ...]], ...] = ()
+    """Of kind `shaped`: shapes of the inputs, by their names, that tests take."""
+
     published: bool = True
     """False for operators that InfiniCore's header does not have."""
 
@@ -240,7 +249,15 @@ class Operator:
         outputs = [tensor.name for tensor in self.outputs]
         if (self.kind == "rows") != (self.rows is not None):
             raise ValueError(f"{self.name}: `rows` has steps, the other kinds have none")
-        if self.rows is not None:
+        if (self.kind == "shaped") != (self.shape is not None and bool(self.examples)):
+            raise ValueError(
+                f"{self.name}: `shaped` has a rule for shapes and examples, the other kinds have none"
+            )
+        if self.in_python:
+            self._check_python(outputs)
+        elif self.kind == "shaped":
+            raise ValueError(f"{self.name}: only operators in Python have a rule of their own for shapes")
+        elif self.rows is not None:
             if [name for name, _ in self.rows.results] != outputs:
                 raise ValueError(f"{self.name}: each of {outputs} has a result, in this order")
         elif self.written is not None:
@@ -250,7 +267,7 @@ class Operator:
             raise ValueError(f"{self.name}: an operator has one output, not {outputs}")
         if (self.kind == "written") != (self.written is not None):
             raise ValueError(f"{self.name}: `written` has shapes, the other kinds have none")
-        if (self.kind == "map") != bool(self.expression):
+        if (self.kind == "map" and not self.in_python) != bool(self.expression):
             raise ValueError(f"{self.name}: `map` has an expression, the other kinds have none")
         if self.halves and len(self.inputs) != 1:
             raise ValueError(f"{self.name}: halves of one input, not of {len(self.inputs)}")
@@ -264,6 +281,21 @@ class Operator:
             raise ValueError(f"{self.name}: only functions of nn.functional take inplace=")
         if self.integer_expression and not integers:
             raise ValueError(f"{self.name}: an integer expression, but no integers")
+
+    def _check_python(self, outputs: list[str]) -> None:
+        if self.kind not in ("map", "rows", "shaped"):
+            raise ValueError(
+                f"{self.name}: operators in Python are `map`, `rows` or `shaped`, not `{self.kind}`"
+            )
+        if not outputs or (self.kind == "map" and len(outputs) > 1):
+            raise ValueError(
+                f"{self.name}: `{self.kind}` has one output{'' if self.kind == 'map' else ' or more'}, not {outputs}"
+            )
+        if any(tensor.role not in ("in", "out") for tensor in self.tensors) or not self.inputs:
+            raise ValueError(f"{self.name}: there are outputs, and inputs, and nothing that is both")
+        examples = [sorted(example) for example in self.examples]
+        if any(names != sorted(tensor.name for tensor in self.inputs) for names in examples):
+            raise ValueError(f"{self.name}: an example has the shape of each input, not of {examples}")
 
     @property
     def file(self) -> str:
