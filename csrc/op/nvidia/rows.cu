@@ -66,9 +66,9 @@ __device__ __forceinline__ T over_row(T value, T* shared) {
     __syncthreads();  // nobody reads an earlier reduction's numbers any more
     if (threadIdx.x % kWarp == 0) shared[warp] = value;
     __syncthreads();
-    value = shared[0];
-#pragma unroll 4
-    for (int w = 1; w < kWarps; ++w) value = combine<How>(value, shared[w]);
+    value = shared[threadIdx.x % kWarps];
+#pragma unroll
+    for (int distance = kWarps / 2; distance > 0; distance /= 2) value = combine<How>(value, exchange(value, distance));
   }
   return value;
 }

@@ -62,10 +62,9 @@ RowVariant row_variant_of(const Plan& plan) {
   const int64_t length = std::max<int64_t>(1, plan.rows->length());
   variant.width = width_of(plan);
   variant.element_threads = threads_for(length, 4);
-  // 16 elements in the registers of a thread, and twice as many in those of long rows: more would leave too few for others. Doubles
-  // take two each.
-  const bool is_double = plan.dtype[plan.info->outputs] == INFINI_DTYPE_F64;
-  const int64_t items = length / variant.width, usual = std::max(1, (is_double ? 8 : 16) / variant.width);
+  // 64 bytes in the registers of a thread, and twice as many in those of long rows: more would leave too few for others.
+  const auto size = static_cast<int64_t>(size_of(plan.dtype[plan.info->outputs]));
+  const int64_t items = length / variant.width, usual = std::max<int64_t>(1, 64 / size / variant.width);
   variant.threads = threads_for(items, usual);
   variant.items = 1;
   while (int64_t{variant.threads} * variant.items < items) variant.items *= 2;
