@@ -12,7 +12,8 @@ if(NOT schema_status EQUAL 0)
 endif()
 
 # Files that are compiled for a GPU at run time go into the library as text.
-foreach(file nvidia/kernel.cu nvidia/chain.cu nvidia/rows.cu nvidia/arguments.h nvidia/elements.h expression.h narrow.h)
+foreach(file nvidia/kernel.cu nvidia/chain.cu nvidia/rows.cu nvidia/arguments.h nvidia/elements.h expression.h elementary.h
+        narrow.h)
   set(source ${PROJECT_SOURCE_DIR}/csrc/op/${file})
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
   file(READ ${source} op_text)

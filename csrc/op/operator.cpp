@@ -61,10 +61,14 @@ struct Request {
 
   infiniStatus_t check_dtypes() const {
     if (info.rows) return check_row_dtypes();
-    const int first = info.inputs > 0 ? 1 : 0;
+    const int first = info.model();
     if (auto status = must_be_one_of(first, info.dtypes)) return status;
     for (int t = 0; t <= info.inputs; ++t) {
       if (t == 0 && info.dtype_rule != DtypeRule::Same) continue;
+      if (info.truths >> t & 1) {
+        if (auto status = must_be_one_of(t, kTruthTypes)) return status;
+        continue;
+      }
       if (tensors[t]->dtype == tensors[first]->dtype) continue;
       return fail(function, INFINI_STATUS_BAD_TENSOR_DTYPE, "%s has type %s, %s has %s; they must be the same",
                   info.tensor_names[t], name_of(tensors[t]->dtype), info.tensor_names[first],

@@ -49,6 +49,14 @@ struct OperatorInfo {
   bool early_attributes = false;   // the descriptor is made with them
   int outputs = 1;                 // more than one only of Rows
   const RowsInfo* rows = nullptr;  // of Rows
+  uint32_t truths = 0;  // bit n: tensor n holds truth, whatever type the others have
+
+  // The tensor whose type the others have, and which decides what is computed in: the first input that may have any, or the output.
+  constexpr int model() const {
+    int tensor = inputs > 0 ? outputs : 0;
+    while (truths >> tensor & 1) ++tensor;
+    return tensor;
+  }
 };
 
 class Device;
@@ -56,7 +64,7 @@ class Device;
 // Everything that compute needs, checked and chosen when the descriptor is made. The same for every device.
 struct Plan {
   const OperatorInfo* info;
-  Nest nest;        // of Gemm and Rows only the number of elements
+  Nest nest;  // of Gemm and Rows only the number of elements
   Product product;  // of Gemm
   const RowsPlan* rows;  // of Rows; the descriptor's. Prepared work keeps what it needs of it
   infiniDtype_t dtype[kMaxTensors];
@@ -99,7 +107,7 @@ infiniStatus_t get_workspace_size(const char* function, const OperatorInfo& info
 // What a call brings beside its tensors.
 struct CallValues {
   const double* attributes = nullptr;  // null: those of the descriptor
-  const void* element = nullptr;       // of OperatorKind::Fill
+  const void* element = nullptr;  // of OperatorKind::Fill
   Workspace workspace = {};
 };
 // `addresses` of all tensors, in OperatorInfo's order.

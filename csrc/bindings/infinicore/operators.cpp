@@ -46,7 +46,8 @@ PyObject* encoder = nullptr;
 const Entry* fill_entry = nullptr;
 const Entry* copy_entry = nullptr;
 const Entry* by_symbol[static_cast<int>(Symbol::Count)];
-constexpr const char* kSymbols[] = {"+", "-", "*", "/", "//", "<", "<=", "==", "!=", ">", ">=", "* number"};
+constexpr const char* kSymbols[] = {"+", "-",  "*",  "/",  "//", "%",  "**",       "&",   "|",   "^", "<<",    ">>",
+                                    "<", "<=", "==", "!=", ">",  ">=", "* number", "neg", "abs", "~", "~ bool"};
 static_assert(sizeof kSymbols / sizeof *kSymbols == static_cast<int>(Symbol::Count));
 
 bool is_number(PyObject* object) {
@@ -209,7 +210,7 @@ class Call {
         PyErr_Format(PyExc_TypeError, "%s() needs the argument '%s'", row_.name, row_.parameters[i]);
         return false;
       }
-      if (input(i) == nullptr || !is_tensor(input(i))) continue;
+      if (input(i) == nullptr || !is_tensor(input(i)) || row_.holds_truth[i]) continue;
       place_ = as_tensor(input(i))->place();
       dtype_ = as_tensor(input(i))->dtype;
     }
@@ -218,9 +219,11 @@ class Call {
       dtype_ = as_tensor(out)->dtype;
     }
     if (place_ != nullptr) return true;
-    PyObject* first = row_.inputs ? input(0) : out;
+    int at = 0;
+    while (at < row_.inputs && row_.holds_truth[at]) ++at;
+    PyObject* first = row_.inputs ? input(at) : out;
     PyErr_Format(PyExc_TypeError, "%s(): %s must be a Tensor, not %.100s", row_.name,
-                 row_.inputs ? row_.parameters[0] : "out", first ? Py_TYPE(first)->tp_name : "nothing");
+                 row_.inputs ? row_.parameters[at] : "out", first ? Py_TYPE(first)->tp_name : "nothing");
     return false;
   }
 
@@ -258,9 +261,10 @@ class Call {
                    Py_TYPE(given)->tp_name);
       return false;
     }
-    Ref bytes(PyObject_CallFunctionObjArgs(encoder, given, reinterpret_cast<PyObject*>(dtype_), nullptr));
+    DtypeObject* dtype = row_.holds_truth[i] ? dtype_of(INFINI_DTYPE_BOOL) : dtype_;
+    Ref bytes(PyObject_CallFunctionObjArgs(encoder, given, reinterpret_cast<PyObject*>(dtype), nullptr));
     if (!bytes) return false;
-    made_inputs_[i] = Ref(as_object(new_tensor(place_, dtype_, 0, nullptr)));
+    made_inputs_[i] = Ref(as_object(new_tensor(place_, dtype, 0, nullptr)));
     if (!made_inputs_[i]) return false;
     tensors_[i + 1] = as_tensor(made_inputs_[i].get());
     PyObject* values[kMaxParameters] = {bytes.get(), made_inputs_[i].get()};
@@ -293,6 +297,7 @@ class Call {
         PyErr_Format(PyExc_TypeError, "%s() needs the argument '%s'", row_.name, row_.parameters[row_.inputs + i]);
         return false;
       }
+      if (given == Py_None && !row_.is_required[i]) given = nullptr;
       attributes_[i] = given ? PyFloat_AsDouble(given) : row_.defaults[i];
       if (attributes_[i] == -1 && PyErr_Occurred()) return false;
       if (row_.is_whole[i] && !(attributes_[i] >= INT_MIN && attributes_[i] <= INT_MAX &&
@@ -687,6 +692,14 @@ PyObject* apply(Symbol symbol, PyObject* first, PyObject* second, bool in_place)
   const Entry* entry = by_symbol[static_cast<int>(symbol)];
   if (entry == nullptr) Py_RETURN_NOTIMPLEMENTED;
   if (in_place) values[entry->positional] = first;
+  return Call(*entry, values).run();
+}
+
+PyObject* apply(Symbol symbol, PyObject* tensor) {
+  if (symbol == Symbol::Invert && as_tensor(tensor)->dtype->number == INFINI_DTYPE_BOOL) symbol = Symbol::InvertTruth;
+  const Entry* entry = by_symbol[static_cast<int>(symbol)];
+  if (entry == nullptr) Py_RETURN_NOTIMPLEMENTED;
+  PyObject* values[kMaxParameters] = {tensor};
   return Call(*entry, values).run();
 }
 

@@ -33,7 +33,7 @@ from .operands import (
 __all__ = ["LAYOUTS", "VALUES", "wrong_elements"]
 
 # A few of every kind: on some devices each type of each operator is compiled when it is first asked for.
-COMPUTED = ("F16", "BF16", "F32", "F64", "I32", "U8")
+COMPUTED = ("F16", "BF16", "F32", "F64", "I32", "U8", "BOOL")
 MOVED = ("BYTE", "BOOL", "F16", "F32", "I64", "C128")
 CAST = ("BOOL", "F16", "F32", "I32", "U8")
 NUMBER = 2.5  # for attributes without a default; exact in every floating-point type
@@ -57,8 +57,23 @@ def reference(operator: Operator, inputs: list[Array], dtype: str, values: dict[
         if dtype in FLOATS:
             return operator.reference(np, *(np.asarray(a).astype(np.float64) for a in inputs), **values)
         return operator.reference(
-            np, *inputs, **{name: NUMPY[dtype](value) for name, value in values.items()}
+            np, *inputs, **{name: nearest(value, dtype) for name, value in values.items()}
         )
+
+
+def nearest(value: float, dtype: str) -> Array:
+    """The nearest integer that there is, without a fraction."""
+    limits = np.iinfo(NUMPY[dtype])
+    return NUMPY[dtype](int(min(max(value, limits.min), limits.max)))
+
+
+def input_types(operator: Operator, dtype: str) -> list[str]:
+    """What holds truth is BOOL, whatever the others are."""
+    return ["BOOL" if tensor.holds_truth else dtype for tensor in operator.inputs]
+
+
+def ordinary_inputs(operator: Operator, dtype: str, shape: Shape) -> list[Operand]:
+    return [ordinary(operator, kind, shape, i) for i, kind in enumerate(input_types(operator, dtype))]
 
 
 def units(expected: Array, dtype: str) -> Array:
@@ -88,7 +103,8 @@ def map_trial(operator: Operator, dtype: str, inputs: list[Operand], out: Operan
         limit = allowed * units(expected, dtype)
     else:
         expected = expected.astype(NUMPY[result_type])
-    dtypes = dict.fromkeys(names, dtype) | {operator.output.name: result_type}
+    dtypes = dict(zip(names, input_types(operator, dtype), strict=True))
+    dtypes[operator.output.name] = result_type
     return Trial(f"{dtype}, {what}", operands, dtypes, expected, limit, values)
 
 
@@ -110,16 +126,18 @@ def without_last(operator: Operator, dtype: str) -> Trial:
 
 
 def map_values(operator: Operator) -> Iterator[Trial]:
-    count = len(operator.inputs)
     for dtype in first_of(operator, COMPUTED):
         shape = (3, 140) if operator.halves else (3, 70)
-        inputs = [ordinary(operator, dtype, shape, i) for i in range(count)]
+        inputs = ordinary_inputs(operator, dtype, shape)
         yield map_trial(operator, dtype, inputs, map_output(operator, dtype, (3, 70)), "contiguous")
         if operator.scalar_expression:
             yield without_last(operator, dtype)
-        operands = len(operator.operands)
-        rows = list(product(special(dtype, operator.extremes), repeat=operands))
-        columns = [np.array(column).astype(NUMPY[dtype]) for column in zip(*rows, strict=True)]
+        types = [dtype, dtype] if operator.halves else input_types(operator, dtype)
+        rows = list(product(*(special(kind, operator.extremes) for kind in types)))
+        columns = [
+            np.array(column).astype(NUMPY[kind])
+            for kind, column in zip(types, zip(*rows, strict=True), strict=True)
+        ]
         inputs = (
             [whole(np.concatenate(columns))] if operator.halves else [whole(column) for column in columns]
         )
@@ -133,8 +151,10 @@ def map_layouts(operator: Operator) -> Iterator[Trial]:
     count = len(operator.inputs)
     for dtype in first_of(operator, ("F32",)):
 
-        def make(shape: Shape, seed: int, dtype: str = dtype) -> Operand:
-            return ordinary(operator, dtype, shape, seed)
+        def make(
+            shape: Shape, seed: int, types: tuple[str, ...] = tuple(input_types(operator, dtype))
+        ) -> Operand:
+            return ordinary(operator, types[seed], shape, seed)
 
         def output(shape: Shape, dtype: str = dtype) -> Operand:
             return map_output(operator, dtype, shape)

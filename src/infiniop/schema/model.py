@@ -14,6 +14,7 @@ SIGNED = ("I8", "I16", "I32", "I64")
 INTEGERS = (*SIGNED, "U8", "U16", "U32", "U64")
 NUMBERS = (*FLOATS, *INTEGERS)
 COMPLEX = ("C16", "C32", "C64", "C128")
+WHOLE = ("BOOL", *INTEGERS)
 REALS = ("BOOL", *NUMBERS)
 EVERYTHING = ("BYTE", *REALS, *COMPLEX)
 
@@ -49,6 +50,10 @@ class Tensor:
 
     python: str = ""
     """Its name in Python, where it is not the one that such inputs have in all operators."""
+
+    holds_truth: bool = False
+    """Of inputs of element-wise operators: the elements are BOOL, U8 or I8, whatever type the others have. In expressions it is a
+    `uint8_t`, of which only whether it is 0 counts."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +108,7 @@ class Attribute:
     doc: str
     at_compute: bool = False
     default: float | None = None
-    """What a call from Python may leave out; C functions take every attribute."""
+    """What a call from Python may leave out; C functions take every attribute. Infinite ones are written `None` in Python."""
 
     python: str = ""
     """Its name in Python, where that is another one."""
@@ -158,7 +163,8 @@ class Operator:
     """The inputs in the order in which Python takes them, where it is not that of `tensors`."""
 
     symbol: str = ""
-    """What calls it between two tensors in Python: "+", "<", ...; "* number" where the second operand is a number."""
+    """What calls it between two tensors in Python: "+", "<", ...; "* number" where the second operand is a number; "neg", "abs" and
+    "~" before one, and "~ bool" before one of type BOOL."""
 
     functional: bool = False
     """Whether `infinicore.nn.functional` has it, too."""
@@ -192,6 +198,10 @@ class Operator:
             raise ValueError(f"{self.name}: an operator has one output, not {outputs}")
         if (self.kind == "map") != bool(self.expression):
             raise ValueError(f"{self.name}: `map` has an expression, the other kinds have none")
+        if any(tensor.holds_truth for tensor in self.inputs) and (
+            self.kind != "map" or all(tensor.holds_truth for tensor in self.inputs)
+        ):
+            raise ValueError(f"{self.name}: truth stands beside an input of another type, in an expression")
         if self.halves and len(self.inputs) != 1:
             raise ValueError(f"{self.name}: halves of one input, not of {len(self.inputs)}")
         if self.python_order and sorted(self.python_order) != sorted(tensor.name for tensor in self.inputs):
@@ -236,6 +246,11 @@ class Operator:
     def operands(self) -> tuple[str, ...]:
         """What the expression calls its inputs."""
         return self.halves or tuple(tensor.name for tensor in self.inputs)
+
+    @property
+    def truths(self) -> tuple[str, ...]:
+        """Those of them that hold truth, whatever type the others have."""
+        return tuple(tensor.name for tensor in self.inputs if tensor.holds_truth)
 
     def expression_for(self, ctype: str) -> str:
         """The expression for elements computed as `ctype`."""
