@@ -30,6 +30,10 @@ set(op_includes ${INFINIOP_GENERATED_DIR}/include ${INFINIOP_GENERATED_DIR}/buil
 # The innermost loops, once for each instruction set. Results do not depend on which one is taken: products and sums are not
 # contracted. Integers wrap around. Errno and traps are nobody's concern here, and would keep loops from becoming vectors.
 set(op_loop_flags -O3 -fwrapv -ffp-contract=off -fno-math-errno -fno-trapping-math)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # gcc's search for values that one branch already knows makes branches of choices between two, and then the loop is no vector.
+  list(APPEND op_loop_flags -fno-tree-pre)
+endif()
 function(infiniop_add_tiles name)
   add_library(infiniop_tiles_${name} OBJECT csrc/op/cpu/tiles.cpp)
   target_link_libraries(infiniop_tiles_${name} PRIVATE infinirt_flags)

@@ -218,7 +218,7 @@ inline T shift_right(T a, T b) {
 
 // The nearest value of the type: a cut-off fraction, the ends of the range, 0 for what is not a number.
 template <class T>
-inline T number_as(double value) {
+constexpr T number_as(double value) {
   if constexpr (T(0.5) != T(0)) {
     return static_cast<T>(value);
   } else {

@@ -30,7 +30,12 @@ enum class OperatorKind : uint8_t {
 // The same element everywhere, from no input.
 constexpr bool is_constant(OperatorKind kind) { return kind == OperatorKind::Constant || kind == OperatorKind::Fill; }
 
-enum class DtypeRule : uint8_t { Same, Truth, Cast };
+enum class DtypeRule : uint8_t {
+  Same,   // all tensors have one type
+  Truth,  // the output holds 0 and 1
+  Cast,   // the output has any type
+  Wide,   // of Rows: as Same, but of integers and BOOL the output is I64
+};
 
 // One entry of the schema; generated. Tensors come in the order outputs, inputs, unused ones.
 struct OperatorInfo {

@@ -18,6 +18,7 @@ __all__ = [
     "any",
     "asin",
     "asinh",
+    "asum",
     "atan",
     "atan2",
     "atanh",
@@ -28,6 +29,7 @@ __all__ = [
     "bitwise_or",
     "bitwise_right_shift",
     "bitwise_xor",
+    "blas_dot",
     "cast",
     "causal_softmax",
     "ceil",
@@ -40,6 +42,7 @@ __all__ = [
     "deg2rad",
     "digamma",
     "div",
+    "dot",
     "elu",
     "equal",
     "erf",
@@ -99,6 +102,7 @@ __all__ = [
     "mul_scalar",
     "neg",
     "not_equal",
+    "nrm2",
     "pow",
     "prelu",
     "prod",
@@ -207,6 +211,9 @@ def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Inverse hyperbolic sine."""
 
+def asum(x: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The sum of a row's sizes without their signs. The result of one row may have any shape of one element."""
+
 def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Arc tangent."""
 
@@ -236,6 +243,9 @@ def bitwise_right_shift(input: Tensor, other: Tensor | float, *, out: Tensor | N
 
 def bitwise_xor(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """The bits in which `input` and `other` differ; of BOOL, whether they do."""
+
+def blas_dot(x: Tensor, y: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The sum of the products of two rows' elements. The result of one row may have any shape of one element."""
 
 def cast(input: Tensor, *, out: Tensor) -> Tensor:
     """Converts to the type of `the result`, rounding to the nearest. From floating point to integers the fraction is cut off, what is out of range becomes the nearest integer there is, and what is not a number 0. Integers keep their low bits. To BOOL: not equal to 0."""
@@ -276,6 +286,9 @@ def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def div(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`input / other`."""
+
+def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The sum of the products of two rows' elements. The result of one row may have any shape of one element."""
 
 def elu(input: Tensor, alpha: float = 1.0, *, out: Tensor | None = None) -> Tensor:
     """`input` where it is positive, `alpha * (exp(input) - 1)` elsewhere."""
@@ -351,8 +364,8 @@ def hardtanh(
 ) -> Tensor:
     """`input` between `min_val` and `max_val`."""
 
-def heaviside(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
-    """0 where `input` is negative, 1 where it is positive, and `other` where it is 0."""
+def heaviside(input: Tensor, values: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """0 where `input` is negative, 1 where it is positive, and `values` where it is 0."""
 
 def hypot(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`sqrt(input * input + other * other)` without overflow on the way."""
@@ -468,6 +481,9 @@ def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def not_equal(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """1 where `input` and `other` differ, 0 elsewhere. The output is BOOL, I8 or U8."""
 
+def nrm2(x: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The root of the sum of a row's squares; the largest element is divided by first, so that squares stay in the type's range. The result of one row may have any shape of one element."""
+
 def pow(input: Tensor, exponent: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`input` to the power of `exponent`. Integers wrap around, and their negative powers are 0, but of 1 and -1."""
 
@@ -477,7 +493,7 @@ def prelu(input: Tensor, weight: Tensor | float, *, out: Tensor | None = None) -
 def prod(
     input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None
 ) -> Tensor:
-    """The product of a row."""
+    """The product of a row; of integers and BOOL it is I64, and wraps around."""
 
 def quick_gelu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Gelu, approximated by `input * sigmoid(1.702 * input)`."""
@@ -563,7 +579,7 @@ def sub(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> T
 def sum(
     input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None
 ) -> Tensor:
-    """The sum of a row."""
+    """The sum of a row; of integers and BOOL it is I64, and wraps around."""
 
 def swiglu(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`input * silu(other)`."""

@@ -411,6 +411,8 @@ class Call {
                            : broadcast_shape(shape, &ndim);
     if (!known) return false;
     DtypeObject* dtype = row_.dtype_rule == DtypeRule::Truth ? dtype_of(INFINI_DTYPE_BOOL) : dtype_;
+    const bool is_whole = dtype_->kind == 'i' || dtype_->kind == 'u' || dtype_->kind == 'b';
+    if (row_.dtype_rule == DtypeRule::Wide && is_whole) dtype = dtype_of(INFINI_DTYPE_I64);
     made_[o] = Ref(as_object(new_tensor(place_, dtype, ndim, shape)));
     if (made_[o]) tensors_[o] = as_tensor(made_[o].get());
     return bool(made_[o]);

@@ -24,6 +24,7 @@ enum class DtypeRule : uint8_t {
   Same,  // the inputs'
   Truth,  // bool
   Cast,  // the output must be given
+  Wide,  // the inputs', and int64 where these are integers or bool
 };
 
 /// One operator. Tensors come in the order outputs, inputs, and those that Python does not give.

@@ -63,8 +63,8 @@ RowVariant row_variant_of(const Plan& plan) {
   variant.width = width_of(plan);
   variant.element_threads = threads_for(length, 4);
   // 16 elements in the registers of a thread, and twice as many in those of long rows: more would leave too few for others. Doubles
-  // take two each.
-  const bool is_double = plan.dtype[plan.info->outputs] == INFINI_DTYPE_F64;
+  // and long integers take two each.
+  const bool is_double = size_of(row_type(*plan.info, plan.dtype[plan.info->outputs])) == 8;
   const int64_t items = length / variant.width, usual = std::max(1, (is_double ? 8 : 16) / variant.width);
   variant.threads = threads_for(items, usual);
   variant.items = 1;
@@ -108,7 +108,7 @@ std::string row_variant_text(const Plan& plan, const RowVariant& variant) {
   text += "namespace infiniop {\n";
   text += "using In = " + std::string(element_type(plan.dtype[input(0)])) + ";\n";
   text += "using Out = " + std::string(element_type(plan.dtype[0])) + ";\n";
-  text += "using Computed = " + computed_type(plan.dtype[input(0)]) + ";\n";
+  text += "using Computed = " + computed_type(row_type(info, plan.dtype[input(0)])) + ";\n";
   text += number("kInputs", rows.inputs) + number("kOutputs", info.outputs);
   text += number("kRowLevels", plan.rows->rows.levels) + number("kColumnLevels", plan.rows->columns.levels);
   text += number("kRowThreads", variant.threads) + number("kRowItems", variant.items);

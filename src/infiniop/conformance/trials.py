@@ -329,7 +329,7 @@ def product_layouts(operator: Operator) -> Iterator[Trial]:
 
 # ---- rows as a whole
 
-ROWS = ("F16", "BF16", "F32", "F64", "BOOL")
+ROWS = ("F16", "BF16", "F32", "F64", "BOOL", "I32")
 # What C takes as a float is that for the reference, too.
 SINGLE = {"float": np.float32}
 
@@ -362,6 +362,11 @@ def row_limit(operator: Operator, expected: Array, dtype: str) -> Array | None:
     return 0.5 * units(expected, dtype) + operator.ulps * units(finite, "F64" if dtype == "F64" else "F32")
 
 
+def exact(array: Array) -> Array:
+    """In float64, and integers as they are."""
+    return array if array.dtype.kind in "iub" else array.astype(np.float64)
+
+
 def row_trial(
     operator: Operator,
     dtype: str,
@@ -375,14 +380,14 @@ def row_trial(
     arrays = [
         np.float64(tensor.default or 0)
         if operand is None
-        else operand.view.astype(np.float64)
+        else exact(operand.view)
         if tensor.place == "column"
-        else np.moveaxis(operand.view.astype(np.float64), axis, -1)
+        else np.moveaxis(exact(operand.view), axis, -1)
         for tensor, operand in zip(operator.inputs, inputs, strict=True)
     ]
     with np.errstate(all="ignore"):
         results = operator.reference(np, *arrays, **values)
-    result_type = "U8" if operator.dtype_rule == "truth" else dtype
+    result_type = "U8" if operator.dtype_rule == "truth" else operator.result_type(dtype)
     operands: dict[str, Operand | None] = {}
     compared = []
     for tensor, result in zip(

@@ -27,7 +27,7 @@ COMPUTED_AS = {
 }  # fmt: skip
 
 Role = Literal["out", "inout", "in", "unused"]
-DtypeRule = Literal["same", "truth", "cast"]
+DtypeRule = Literal["same", "truth", "cast", "wide"]
 Kind = Literal["map", "copy", "cast", "constant", "fill", "gemm", "rows"]
 Place = Literal["element", "column", "row"]
 
@@ -151,7 +151,8 @@ class Operator:
     """The file below infiniop/ops/, without .h; the name in small letters unless said otherwise."""
 
     dtype_rule: DtypeRule = "same"
-    """`same`: all tensors have one type; `truth`: the output holds 0 and 1; `cast`: the output has any of `dtypes`."""
+    """`same`: all tensors have one type; `truth`: the output holds 0 and 1; `cast`: the output has any of `dtypes`; `wide`, of rows: as
+    `same`, but of integers and BOOL the output is I64."""
 
     has_workspace: bool = True
     """False where the published functions have no workspace in them."""
@@ -257,8 +258,23 @@ class Operator:
         integers = {COMPUTED_AS[name] for name in INTEGERS}
         return self.integer_expression if ctype in integers and self.integer_expression else self.expression
 
+    def computed_as(self, dtype: str) -> str:
+        """The C type that elements are computed in. Rows of integers are reduced in 64 bits, whose wrapping around does not depend on
+        a sign; only where the result has the input's type, or is truth, the types that have no sign stay what they are."""
+        if self.kind != "rows" or dtype not in WHOLE:
+            return COMPUTED_AS[dtype]
+        if self.dtype_rule != "wide" and dtype in ("BOOL", "U8", "U64"):
+            return COMPUTED_AS[dtype]
+        return "int64_t"
+
     @property
     def computed_types(self) -> tuple[str, ...]:
         """The C types that there are kernels for, each once."""
         computes = self.kind in ("map", "rows")
-        return tuple(dict.fromkeys(COMPUTED_AS[dtype] for dtype in self.dtypes)) if computes else ()
+        return tuple(dict.fromkeys(self.computed_as(dtype) for dtype in self.dtypes)) if computes else ()
+
+    def result_type(self, dtype: str) -> str:
+        """The element type of an output that a caller does not choose, for inputs of type `dtype`."""
+        if self.dtype_rule == "truth":
+            return "BOOL"
+        return "I64" if self.dtype_rule == "wide" and dtype in WHOLE else dtype

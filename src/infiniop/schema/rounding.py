@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .model import FLOATS, NUMBERS, Operator
+from .model import FLOATS, NUMBERS, Operator, Tensor
 from .shapes import binary, unary
 
 OPERATORS: tuple[Operator, ...] = (
@@ -47,12 +47,13 @@ OPERATORS: tuple[Operator, ...] = (
         published=False,
         ulps=0,
     ),
-    binary(
+    Operator(
         "Heaviside",
-        "a == 0 ? b : (a < 0 ? 0 : (a > 0 ? 1 : a))",
-        lambda np, a, b: np.where(a == 0, b, np.where(a != a, a, (a > 0).astype(a.dtype))),
-        "0 where `a` is negative, 1 where it is positive, and `b` where it is 0.",
-        dtypes=NUMBERS,
+        "0 where `x` is negative, 1 where it is positive, and `values` where it is 0.",
+        (Tensor("y", "out"), Tensor("x"), Tensor("values")),
+        NUMBERS,
+        lambda np, x, values: np.where(x == 0, values, np.where(x != x, x, (x > 0).astype(x.dtype))),
+        "x == 0 ? values : (x < 0 ? 0 : (x > 0 ? 1 : x))",
         published=False,
         ulps=0,
     ),
