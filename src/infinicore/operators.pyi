@@ -72,6 +72,8 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
+    "isneginf",
+    "isposinf",
     "layer_norm",
     "lcm",
     "ldexp",
@@ -92,6 +94,7 @@ __all__ = [
     "logical_or",
     "logical_xor",
     "logsigmoid",
+    "logsumexp",
     "lp_norm",
     "masked_fill",
     "maximum",
@@ -140,6 +143,7 @@ __all__ = [
     "var",
     "var_mean",
     "where",
+    "xlogy",
 ]
 
 def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -379,6 +383,12 @@ def isinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def isnan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """1 where `input` is not a number, 0 elsewhere. The output is BOOL, I8 or U8."""
 
+def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """1 where `input` is infinite and negative, 0 elsewhere. The output is BOOL, I8 or U8."""
+
+def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """1 where `input` is infinite and positive, 0 elsewhere. The output is BOOL, I8 or U8."""
+
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
@@ -446,6 +456,11 @@ def logical_xor(input: Tensor, other: Tensor | float, *, out: Tensor | None = No
 
 def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of `sigmoid(input)`."""
+
+def logsumexp(
+    input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None
+) -> Tensor:
+    """The logarithm of the sum of a row's exponentials, computed without leaving the type's range."""
 
 def lp_norm(
     input: Tensor, dim: int = -1, p: int = 2, eps: float = 1e-12, *, out: Tensor | None = None
@@ -624,3 +639,6 @@ def where(
     condition: Tensor, input: Tensor | float, other: Tensor | float, *, out: Tensor | None = None
 ) -> Tensor:
     """`input` where `condition` is not 0, `other` elsewhere. The condition is BOOL, U8 or I8."""
+
+def xlogy(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """`input * log(other)`, and 0 where `input` is 0."""

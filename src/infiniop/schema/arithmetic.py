@@ -167,6 +167,15 @@ OPERATORS: tuple[Operator, ...] = (
         domain=(1, 4),
         ulps=16,
     ),
+    binary(
+        "Xlogy",
+        "b != b ? b : (a == 0 ? 0 : a * log(b))",
+        lambda np, a, b: np.where(b != b, b, np.where(a == 0, 0, a * np.log(b))),
+        "`a * log(b)`, and 0 where `a` is 0.",
+        dtypes=FLOATS,
+        domain=(0.1, 4),
+        published=False,
+    ),
     Operator(
         "Pow",
         "`x` to the power of `exponent`. Integers wrap around, and their negative powers are 0, but of 1 and -1.",

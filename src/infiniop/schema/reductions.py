@@ -12,6 +12,10 @@ _VARIANCE = (Reduce("s", "sum", "input"), Reduce("q", "sum", "(input - s / n) * 
 _DIVIDED = "q / (n > unbiased ? n - unbiased : 0)"
 
 
+# The largest element, where that is finite: what is subtracted from infinite ones must not be.
+_FINITE = "(m - m == 0 ? m : 0)"
+
+
 def reduction(name: str, how: Any, reference: Any, doc: str, **more: Any) -> Operator:
     """`output` from the rows of `input`."""
     return Operator(
@@ -35,6 +39,12 @@ def _variance(np: Any, x: Any, unbiased: float) -> Any:
     n = x.shape[-1]
     centred = x - mean_of(np, x)
     return np.sum(centred * centred, axis=-1) / np.float64(max(n - unbiased, 0))
+
+
+def _log_sum_exp(np: Any, x: Any) -> Any:
+    largest = np.max(x, axis=-1, keepdims=True, initial=-np.inf)
+    finite = np.where(np.isfinite(largest), largest, 0)
+    return finite[..., 0] + np.log(np.sum(np.exp(x - finite), axis=-1))
 
 
 def _norm(np: Any, x: Any) -> Any:
@@ -64,6 +74,24 @@ OPERATORS: tuple[Operator, ...] = (
         result="r / n",
         domain=(0.1, 4),
         extremes=False,
+        published=False,
+    ),
+    Operator(
+        "LogSumExp",
+        "The logarithm of the sum of a row's exponentials, computed without leaving the type's range.",
+        (Tensor("output", "out", place="row"), Tensor("input")),
+        ROW_FLOATS,
+        _log_sum_exp,
+        kind="rows",
+        rows=Rows(
+            (Reduce("m", "max", "input"), Reduce("s", "sum", f"exp(input - {_FINITE})")),
+            (("output", f"{_FINITE} + log(s)"),),
+            along="dims",
+        ),
+        header="logsumexp",
+        python="logsumexp",
+        domain=(1, 4),  # of small ones the result may be near 0, where everything is many units
+        ulps=8,
         published=False,
     ),
     reduction(
