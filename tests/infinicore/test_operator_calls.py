@@ -205,6 +205,8 @@ def test_choices_by_truth() -> None:
         infinicore.where(x > 0, 1, 0)
     with pytest.raises(TypeError, match="real number"):
         infinicore.masked_fill(x, x > 0, None)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="real number"):
+        functional.leaky_relu(x, None)  # type: ignore[arg-type]
 
 
 def test_inplace_of_functional() -> None:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cmath>
 #include <cstring>
 #include <new>
 #include <string>
@@ -297,7 +298,7 @@ class Call {
         PyErr_Format(PyExc_TypeError, "%s() needs the argument '%s'", row_.name, row_.parameters[row_.inputs + i]);
         return false;
       }
-      if (given == Py_None && !row_.is_required[i]) given = nullptr;
+      if (given == Py_None && std::isinf(row_.defaults[i])) given = nullptr;  // no limit
       attributes_[i] = given ? PyFloat_AsDouble(given) : row_.defaults[i];
       if (attributes_[i] == -1 && PyErr_Occurred()) return false;
       if (row_.is_whole[i] && !(attributes_[i] >= INT_MIN && attributes_[i] <= INT_MAX &&
