@@ -13,7 +13,7 @@ endif()
 
 # Files that are compiled for a GPU at run time go into the library as text.
 file(GLOB op_written_texts CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/csrc/op csrc/op/nvidia/written/*.cu csrc/op/nvidia/written/*.cuh)
-foreach(file nvidia/kernel.cu nvidia/chain.cu nvidia/rows.cu nvidia/arguments.h nvidia/written_arguments.h nvidia/elements.h expression.h narrow.h
+foreach(file nvidia/kernel.cu nvidia/chain.cu nvidia/rows.cu nvidia/arguments.h nvidia/written_arguments.h nvidia/elements.h expression.h elementary.h narrow.h
         ${op_written_texts})
   set(source ${PROJECT_SOURCE_DIR}/csrc/op/${file})
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
@@ -32,6 +32,10 @@ set(op_includes ${INFINIOP_GENERATED_DIR}/include ${INFINIOP_GENERATED_DIR}/buil
 # The innermost loops and the written operators, once for each instruction set. Results do not depend on which one is taken: products and sums are not
 # contracted. Integers wrap around. Errno and traps are nobody's concern here, and would keep loops from becoming vectors.
 set(op_loop_flags -O3 -fwrapv -ffp-contract=off -fno-math-errno -fno-trapping-math)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # gcc's search for values that one branch already knows makes branches of choices between two, and then the loop is no vector.
+  list(APPEND op_loop_flags -fno-tree-pre)
+endif()
 function(infiniop_add_tiles name)
   add_library(infiniop_tiles_${name} OBJECT csrc/op/cpu/tiles.cpp ${op_leveled_sources})
   target_link_libraries(infiniop_tiles_${name} PRIVATE infinirt_flags)

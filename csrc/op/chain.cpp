@@ -83,7 +83,7 @@ struct ChainRequest {
     ChainStep& step = plan.step[number];
     step.info = known.info;
     step.out = known.dtype[0];
-    step.in = known.info->inputs > 0 ? known.dtype[1] : step.out;
+    step.in = known.dtype[known.info->model()];
     for (const infiniDtype_t dtype : {step.in, step.out}) {
       if (is_computed_in(dtype)) continue;
       return fail(function, INFINI_STATUS_NOT_IMPLEMENTED, "step %d: %s of type %s, which chains do not take", number,
@@ -101,10 +101,11 @@ struct ChainRequest {
                     value, operand_count + number - 1);
       }
       const infiniDtype_t dtype = value < operand_count ? plan.dtype[value] : plan.step[value - operand_count].out;
-      if (dtype != step.in) {
+      const infiniDtype_t taken = known.dtype[known.info->outputs + i];
+      if (dtype != taken) {
         return fail(function, INFINI_STATUS_BAD_TENSOR_DTYPE,
                     "step %d: input %d has type %s, but the operation takes %s", number, i, name_of(dtype),
-                    name_of(step.in));
+                    name_of(taken));
       }
       step.inputs[i] = static_cast<int8_t>(value);
     }

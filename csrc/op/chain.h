@@ -14,7 +14,7 @@ using ChainNest = NestOf<kMaxChainOperands>;
 
 struct ChainStep {
   const OperatorInfo* info;
-  infiniDtype_t in, out;  // of the inputs, where there are some, and of the result
+  infiniDtype_t in, out;  // of the inputs, where there are some and they do not hold truth, and of the result
   int8_t inputs[3];       // values: operands, then the steps' results
   int8_t output;          // the operand that it is written to, or -1
   double attributes[kMaxMapAttributes];

@@ -5,121 +5,11 @@
 
 #include <cstdint>
 
+#include "op/elementary.h"
 #include "op/narrow.h"
 
 namespace infiniop {
 namespace {  // NOLINT: one copy for each instruction set
-
-#ifdef __CUDACC__
-#define INFINIOP_C(name) ::name
-#else
-#define INFINIOP_C(name) __builtin_##name
-#endif
-#define INFINIOP_LIBRARY_FUNCTION(name)                        \
-  inline double name(double x) { return INFINIOP_C(name)(x); } \
-  inline float name(float x) { return INFINIOP_C(name##f)(x); }
-INFINIOP_LIBRARY_FUNCTION(acos)
-INFINIOP_LIBRARY_FUNCTION(asin)
-INFINIOP_LIBRARY_FUNCTION(asinh)
-INFINIOP_LIBRARY_FUNCTION(atanh)
-INFINIOP_LIBRARY_FUNCTION(sinh)
-INFINIOP_LIBRARY_FUNCTION(tan)
-INFINIOP_LIBRARY_FUNCTION(expm1)
-INFINIOP_LIBRARY_FUNCTION(fabs)
-INFINIOP_LIBRARY_FUNCTION(floor)
-INFINIOP_LIBRARY_FUNCTION(exp2)
-INFINIOP_LIBRARY_FUNCTION(log)
-INFINIOP_LIBRARY_FUNCTION(log10)
-INFINIOP_LIBRARY_FUNCTION(log1p)
-INFINIOP_LIBRARY_FUNCTION(sqrt)
-
-#ifdef __CUDACC__
-// A GPU has instructions for the first steps of these.
-INFINIOP_LIBRARY_FUNCTION(exp)
-INFINIOP_LIBRARY_FUNCTION(tanh)
-INFINIOP_LIBRARY_FUNCTION(erf)
-INFINIOP_LIBRARY_FUNCTION(erfc)
-#else
-inline double exp(double x) { return __builtin_exp(x); }
-
-// In vectors where the library's is a call for each element; off by at most 2 units of the last place.
-inline float exp(float x) {
-  // exp(x) = 2^n * exp(r) with |r| <= log(2) / 2. Beyond the limits the result is 0 or infinite anyway; comparisons are such that
-  // what is not a number stays.
-  float bounded = x < -104.0f ? -104.0f : x;
-  bounded = bounded > 89.0f ? 89.0f : bounded;
-  const float shifted = bounded * 1.44269504f + 0x1.8p23f, n = shifted - 0x1.8p23f;  // rounds
-  // log(2) in two parts, the first of few bits: its product with n is exact.
-  const float r = (bounded - n * 0.693359375f) + n * 2.12194440e-4f;
-  // Minimax polynomial of (exp(r) - 1 - r) / r^2.
-  float p = 1.9875691500e-4f;
-  p = p * r + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  const float fraction = p * (r * r) + r + 1.0f;
-  // 2^n in two factors, since 2^-150 and 2^128 are no floats. The last bits of `shifted` are n: here they are where the last but one of an
-  // exponent is. Of what is not a number they are nothing, and the product is not a number whatever they are.
-  const uint32_t doubled = bits_of(shifted) << 22, half = doubled & 0xFF800000u;
-  return fraction * float_of(half + 0x3F800000u) * float_of(doubled + doubled - half + 0x3F800000u);
-}
-
-inline double tanh(double x) { return __builtin_tanh(x); }
-
-inline float tanh(float x) {
-  const float magnitude = fabs(x);
-  // Near 0 a polynomial of x^2, since the difference below would cancel.
-  const float square = x * x;
-  float p = -5.70498872745e-3f;
-  p = p * square + 2.06390887954e-2f;
-  p = p * square - 5.37397155531e-2f;
-  p = p * square + 1.33314422036e-1f;
-  p = p * square - 3.33332819422e-1f;
-  const float near = p * square * x + x;
-  const float far = 1.0f - 2.0f / (exp(2.0f * magnitude) + 1.0f);
-  return magnitude < 0.625f ? near : (x < 0.0f ? -far : far);
-}
-
-inline double erfc(double x) { return __builtin_erfc(x); }
-
-inline float erfc(float x) {
-  const float magnitude = fabs(x), z = magnitude > 11.0f ? 11.0f : magnitude;  // from 10.1 on it is 0
-  // erfc(z) = t * exp(-z^2 + p(t)) with t = 1 / (1 + z / 2); p is a Chebyshev fit, good to 1.2e-7 of the result everywhere.
-  const float t = 1.0f / (1.0f + 0.5f * z);
-  float p = 0.17087277f;
-  p = p * t - 0.82215223f;
-  p = p * t + 1.48851587f;
-  p = p * t - 1.13520398f;
-  p = p * t + 0.27886807f;
-  p = p * t - 0.18628806f;
-  p = p * t + 0.09678418f;
-  p = p * t + 0.37409196f;
-  p = p * t + 1.00002368f;
-  p = p * t - 1.26551223f;
-  // The square of z cut to 12 bits is exact; what is missing is small and goes with p. A rounded square would cost the tail its
-  // last bits.
-  const float cut = float_of(bits_of(z) & 0xFFFFF000u);
-  const float positive = t * exp(-cut * cut) * exp((cut - z) * (cut + z) + p);
-  return x < 0.0f ? 2.0f - positive : positive;
-}
-
-inline double erf(double x) { return __builtin_erf(x); }
-
-inline float erf(float x) {
-  const float magnitude = fabs(x), square = x * x;
-  float p = 7.853861353153693e-5f;
-  p = p * square - 8.010193625184903e-4f;
-  p = p * square + 5.188327685732524e-3f;
-  p = p * square - 2.685381193529856e-2f;
-  p = p * square + 1.128358514861418e-1f;
-  p = p * square - 3.761262582423300e-1f;
-  p = p * square + 1.128379165726710f;
-  const float far = 1.0f - erfc(magnitude);
-  return magnitude < 1.0f ? p * x : (x < 0.0f ? -far : far);
-}
-#endif
-#undef INFINIOP_LIBRARY_FUNCTION
 
 template <class T>
 inline T rsqrt(T x) {
@@ -156,8 +46,20 @@ inline T log_add_exp2(T a, T b) {
   return a == b ? a + T(1) : larger + log1p(exp2(-difference)) * T(1.44269504088896340736);
 }
 
-inline double pow(double a, double b) { return INFINIOP_C(pow)(a, b); }
-inline float pow(float a, float b) { return INFINIOP_C(powf)(a, b); }
+inline float power(float a, float b) { return pow(a, b); }
+inline double power(double a, double b) { return pow(a, b); }
+// Of an integer negative powers are 0, but of 1 and -1.
+template <class T>
+inline T power(T a, T b) {
+  const bool is_odd = (b & T(1)) != T(0);
+  if (b < T(0)) return a == T(1) ? T(1) : (a == T(-1) ? (is_odd ? T(-1) : T(1)) : T(0));
+  uint64_t result = 1, factor = static_cast<uint64_t>(a);
+  for (auto rest = static_cast<uint64_t>(b); rest != 0; rest >>= 1) {
+    if (rest & 1) result *= factor;
+    factor *= factor;
+  }
+  return static_cast<T>(result);
+}
 
 // x * 2^e in two steps where the power itself could leave the type's range.
 template <class T>
@@ -228,8 +130,26 @@ inline T fmin(T a, T b) {
   return a < b || b != b ? a : b;
 }
 
-inline double fmod(double a, double b) { return INFINIOP_C(fmod)(a, b); }
-inline float fmod(float a, float b) { return INFINIOP_C(fmodf)(a, b); }
+template <class T>
+inline T fmax(T a, T b) {
+  return a > b || b != b ? a : b;
+}
+template <class T>
+inline T maximum(T a, T b) {
+  return a > b || a != a ? a : b;
+}
+template <class T>
+inline T minimum(T a, T b) {
+  return a < b || a != a ? a : b;
+}
+
+// x * tanh(log(1 + e)) with e = exp(x), and the tangent as a quotient: (e^2 + 2e) / (e^2 + 2e + 2). From 20 on that is 1.
+template <class T>
+inline T mish(T x) {
+  const T e = exp(x > T(20) ? T(20) : x), part = e * (e + T(2));
+  return x * (part / (part + T(2)));
+}
+
 // Machines trap on x / 0 and on the one quotient that does not fit.
 template <class T>
 inline T fmod(T a, T b) {
@@ -257,6 +177,39 @@ inline T floor_divide(T a, T b) {
   return a % b != T(0) && (a < T(0)) != (b < T(0)) ? static_cast<T>(quotient - T(1)) : quotient;
 }
 
+// The sign is the divisor's.
+template <class T>
+inline T remainder(T a, T b) {
+  const T rest = fmod(a, b);
+  return rest != T(0) && (rest < T(0)) != (b < T(0)) ? static_cast<T>(rest + b) : rest;
+}
+
+template <class T>
+inline uint64_t magnitude_of(T x) {
+  return x < T(0) ? uint64_t{0} - static_cast<uint64_t>(x) : static_cast<uint64_t>(x);
+}
+template <class T>
+inline T gcd(T a, T b) {
+  uint64_t larger = magnitude_of(a), smaller = magnitude_of(b);
+  while (smaller != 0) {
+    const uint64_t rest = larger % smaller;
+    larger = smaller;
+    smaller = rest;
+  }
+  return static_cast<T>(larger);
+}
+template <class T>
+inline T lcm(T a, T b) {
+  const uint64_t divisor = magnitude_of(gcd(a, b));
+  return divisor == 0 ? T(0) : static_cast<T>(magnitude_of(a) / divisor * magnitude_of(b));
+}
+
+template <class T>
+inline T shift_left(T a, T b) {
+  const bool too_far = b < T(0) || b >= static_cast<T>(8 * sizeof(T));
+  return too_far ? T(0) : static_cast<T>(static_cast<uint64_t>(a) << b);
+}
+
 template <class T>
 inline T shift_right(T a, T b) {
   const bool too_far = b < T(0) || b >= static_cast<T>(8 * sizeof(T));
@@ -265,7 +218,7 @@ inline T shift_right(T a, T b) {
 
 // The nearest value of the type: a cut-off fraction, the ends of the range, 0 for what is not a number.
 template <class T>
-inline T number_as(double value) {
+constexpr T number_as(double value) {
   if constexpr (T(0.5) != T(0)) {
     return static_cast<T>(value);
   } else {

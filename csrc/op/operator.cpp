@@ -52,13 +52,16 @@ struct Request {
     const infiniDtype_t type = tensors[first]->dtype;
     for (int t = 0; t < info.tensors; ++t) {
       if (!tensors[t] || tensors[t]->dtype == type || may_differ(t, type)) continue;
-      if (t < info.outputs && info.dtype_rule == DtypeRule::Truth) continue;
+      if (t < info.outputs && (info.dtype_rule == DtypeRule::Truth || is_widened(type))) continue;
       return fail(function, INFINI_STATUS_BAD_TENSOR_DTYPE, "%s has type %s, %s has %s; they must be the same%s",
                   info.tensor_names[t], name_of(tensors[t]->dtype), info.tensor_names[first], name_of(type),
                   info.rows->place[t] == RowPlace::Column ? ", or F32 beside F16 and BF16" : "");
     }
+    if (is_widened(type)) return must_be_one_of(0, bit(INFINI_DTYPE_I64));
     return info.dtype_rule == DtypeRule::Truth ? must_be_one_of(0, kTruthTypes) : INFINI_STATUS_SUCCESS;
   }
+
+  bool is_widened(infiniDtype_t input) const { return info.dtype_rule == DtypeRule::Wide && is_whole(input); }
 
   // Tensors with types of their own may have any of these; all others have one type.
   infiniStatus_t check_written_dtypes() const {
@@ -81,10 +84,14 @@ struct Request {
   infiniStatus_t check_dtypes() const {
     if (info.rows) return check_row_dtypes();
     if (info.written) return check_written_dtypes();
-    const int first = info.inputs > 0 ? 1 : 0;
+    const int first = info.model();
     if (auto status = must_be_one_of(first, info.dtypes)) return status;
     for (int t = 0; t <= info.inputs; ++t) {
       if (t == 0 && info.dtype_rule != DtypeRule::Same) continue;
+      if (info.truths >> t & 1) {
+        if (auto status = must_be_one_of(t, kTruthTypes)) return status;
+        continue;
+      }
       if (tensors[t]->dtype == tensors[first]->dtype) continue;
       return fail(function, INFINI_STATUS_BAD_TENSOR_DTYPE, "%s has type %s, %s has %s; they must be the same",
                   info.tensor_names[t], name_of(tensors[t]->dtype), info.tensor_names[first],

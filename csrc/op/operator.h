@@ -31,7 +31,12 @@ enum class OperatorKind : uint8_t {
 // The same element everywhere, from no input.
 constexpr bool is_constant(OperatorKind kind) { return kind == OperatorKind::Constant || kind == OperatorKind::Fill; }
 
-enum class DtypeRule : uint8_t { Same, Truth, Cast };
+enum class DtypeRule : uint8_t {
+  Same,   // all tensors have one type
+  Truth,  // the output holds 0 and 1
+  Cast,   // the output has any type
+  Wide,   // of Rows: as Same, but of integers and BOOL the output is I64
+};
 
 // One entry of the schema; generated. Tensors come in the order outputs, inputs, unused ones.
 struct OperatorInfo {
@@ -51,6 +56,14 @@ struct OperatorInfo {
   int outputs = 1;                       // more than one only of Rows and Written
   const RowsInfo* rows = nullptr;        // of Rows
   const WrittenInfo* written = nullptr;  // of Written
+  uint32_t truths = 0;  // bit n: tensor n holds truth, whatever type the others have
+
+  // The tensor whose type the others have, and which decides what is computed in: the first input that may have any, or the output.
+  constexpr int model() const {
+    int tensor = inputs > 0 ? outputs : 0;
+    while (truths >> tensor & 1) ++tensor;
+    return tensor;
+  }
 };
 
 class Device;
@@ -58,7 +71,7 @@ class Device;
 // Everything that compute needs, checked and chosen when the descriptor is made. The same for every device.
 struct Plan {
   const OperatorInfo* info;
-  Nest nest;        // of Gemm, Rows and Written only the number of elements
+  Nest nest;  // of Gemm, Rows and Written only the number of elements
   Product product;  // of Gemm
   const RowsPlan* rows;  // of Rows; the descriptor's. Prepared work keeps what it needs of it
   const WrittenPlan* written;  // of Written, likewise
@@ -87,7 +100,7 @@ class Prepared {
 
 struct Descriptor final : Object {
   Plan plan;
-  std::unique_ptr<RowsPlan> rows;        // of Rows
+  std::unique_ptr<RowsPlan> rows;  // of Rows
   std::unique_ptr<WrittenPlan> written;  // of Written
   const Device* device;
   const char* device_type;  // the runtime's name of it
@@ -103,7 +116,7 @@ infiniStatus_t get_workspace_size(const char* function, const OperatorInfo& info
 // What a call brings beside its tensors.
 struct CallValues {
   const double* attributes = nullptr;  // null: those of the descriptor
-  const void* element = nullptr;       // of OperatorKind::Fill
+  const void* element = nullptr;  // of OperatorKind::Fill
   Workspace workspace = {};
 };
 // `addresses` of all tensors, in OperatorInfo's order.

@@ -84,11 +84,21 @@ class RowsMaker {
     return shape;
   }
 
+  // Operators of linear algebra take any shape of one element for the result of one row.
+  bool is_one_number(int tensor, const std::vector<size_t>& expected) const {
+    if (info_.rows->along != RowsAlong::Last || info_.rows->place[tensor] != RowPlace::Row || !expected.empty())
+      return false;
+    for (const size_t size : tensors_[tensor]->shape) {
+      if (size != 1) return false;
+    }
+    return true;
+  }
+
   infiniStatus_t check_shapes(const RowDimensions& dimensions) {
     for (int t = 0; t < info_.tensors; ++t) {
       if (!tensors_[t]) continue;
       const std::vector<size_t> expected = shape_of(info_.rows->place[t], dimensions.keeps);
-      if (tensors_[t]->shape == expected) continue;
+      if (tensors_[t]->shape == expected || is_one_number(t, expected)) continue;
       return fail(function_, INFINI_STATUS_BAD_TENSOR_SHAPE, "%s has shape %s; with %s of shape %s it must have %s",
                   name(t), show(tensors_[t]->shape).c_str(), name(info_.outputs), show(model_.shape).c_str(),
                   show(expected).c_str());
@@ -148,6 +158,12 @@ class RowsMaker {
 };
 
 }  // namespace
+
+infiniDtype_t row_type(const OperatorInfo& info, infiniDtype_t input) {
+  if (!is_whole(input)) return input;
+  const bool has_no_sign = input == INFINI_DTYPE_BOOL || input == INFINI_DTYPE_U8 || input == INFINI_DTYPE_U64;
+  return has_no_sign && info.dtype_rule != DtypeRule::Wide ? input : INFINI_DTYPE_I64;
+}
 
 infiniStatus_t make_rows(const char* function, const OperatorInfo& info, const Tensor* const* tensors,
                          const RowDimensions& dimensions, RowsPlan* plan) {

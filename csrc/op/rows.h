@@ -80,6 +80,9 @@ struct RowsPlan {
   int64_t length() const { return columns.total; }
 };
 
+// The type that rows of `input` are computed in, itself an element type or the next wider one: integers are reduced in 64 bits.
+infiniDtype_t row_type(const OperatorInfo& info, infiniDtype_t input);
+
 // `tensors` that are not given are null. Leaves the message of what does not fit.
 infiniStatus_t make_rows(const char* function, const OperatorInfo& info, const Tensor* const* tensors,
                          const RowDimensions& dimensions, RowsPlan* plan);

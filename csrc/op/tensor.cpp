@@ -33,6 +33,8 @@ constexpr auto kMaxBytes = static_cast<double>(PTRDIFF_MAX / 4);
 }  // namespace
 
 size_t size_of(infiniDtype_t dtype) { return facts(dtype).size; }
+bool is_whole(infiniDtype_t dtype) { return dtype >= INFINI_DTYPE_BOOL && dtype <= INFINI_DTYPE_U64; }
+
 const char* name_of(infiniDtype_t dtype) { return facts(dtype).name; }
 
 bool Tensor::is_empty() const { return std::find(shape.begin(), shape.end(), 0) != shape.end(); }

@@ -15,6 +15,8 @@ namespace infiniop {
 size_t size_of(infiniDtype_t dtype);
 // As in infinicore.h, without the prefix: "F32". "no type" for what is none.
 const char* name_of(infiniDtype_t dtype);
+// Whether it is an integer, or BOOL.
+bool is_whole(infiniDtype_t dtype);
 
 struct Tensor final : Object {
   infiniDtype_t dtype = INFINI_DTYPE_INVALID;

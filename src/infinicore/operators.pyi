@@ -5,9 +5,12 @@ from collections.abc import Sequence
 from .tensor import Tensor
 
 __all__ = [
+    "abs",
     "acos",
+    "acosh",
     "add",
     "add_rms_norm",
+    "addcdiv",
     "addcmul",
     "all",
     "amax",
@@ -15,80 +18,149 @@ __all__ = [
     "any",
     "asin",
     "asinh",
+    "asum",
+    "atan",
+    "atan2",
     "atanh",
     "attention",
     "axpy",
+    "bitwise_and",
+    "bitwise_left_shift",
+    "bitwise_not",
+    "bitwise_or",
     "bitwise_right_shift",
+    "bitwise_xor",
+    "blas_dot",
     "cast",
     "causal_softmax",
+    "ceil",
+    "celu",
+    "clamp",
     "clip",
+    "copysign",
+    "cos",
+    "cosh",
+    "deg2rad",
     "digamma",
     "div",
+    "dot",
+    "elu",
     "embedding",
     "equal",
     "erf",
     "erfc",
     "erfinv",
+    "exp",
+    "exp2",
+    "expm1",
     "float_power",
     "floor",
     "floor_divide",
+    "fmax",
     "fmin",
     "fmod",
+    "frac",
+    "gcd",
     "gelu",
     "gelu_tanh",
     "greater",
     "greater_equal",
+    "hardshrink",
+    "hardsigmoid",
     "hardswish",
     "hardtanh",
+    "heaviside",
     "hypot",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "isneginf",
+    "isposinf",
     "kv_caching",
     "layer_norm",
+    "lcm",
     "ldexp",
+    "leaky_relu",
     "lerp",
     "less",
     "less_equal",
+    "lgamma",
+    "log",
     "log1p",
+    "log2",
     "log10",
     "log_add_exp2",
     "log_softmax",
     "logaddexp",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "logsigmoid",
+    "logsumexp",
     "lp_norm",
+    "masked_fill",
+    "maximum",
     "mean",
+    "minimum",
+    "mish",
     "mul",
     "mul_scalar",
+    "neg",
     "not_equal",
+    "nrm2",
     "paged_attention",
     "paged_attention_prefill",
     "paged_caching",
+    "pow",
     "prelu",
     "prod",
     "quick_gelu",
+    "rad2deg",
     "reciprocal",
     "relu",
     "relu6",
+    "remainder",
     "rms_norm",
     "rope",
+    "round",
+    "rsqrt",
     "scal",
     "selu",
     "sigmoid",
+    "sign",
     "silu",
     "silu_and_mul",
+    "sin",
     "sinh",
     "softmax",
     "softplus",
+    "softshrink",
     "softsign",
+    "sqrt",
+    "square",
     "sub",
     "sum",
     "swiglu",
     "tan",
     "tanh",
     "tanhshrink",
+    "threshold",
+    "trunc",
     "var",
     "var_mean",
+    "where",
+    "xlogy",
 ]
+
+def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`input` without its sign; the smallest integer stays as it is."""
 
 def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Arc cosine."""
+
+def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Inverse hyperbolic cosine."""
 
 def add(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`input + other`; integers wrap around."""
@@ -103,6 +175,16 @@ def add_rms_norm(
     residual: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """`RMSNorm` of `a + b`, and the sum itself."""
+
+def addcdiv(
+    input: Tensor,
+    tensor1: Tensor | float,
+    tensor2: Tensor | float,
+    value: float = 1.0,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`input + value * tensor1 / tensor2`."""
 
 def addcmul(
     input: Tensor,
@@ -140,6 +222,15 @@ def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Inverse hyperbolic sine."""
 
+def asum(x: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The sum of a row's sizes without their signs. The result of one row may have any shape of one element."""
+
+def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Arc tangent."""
+
+def atan2(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """The angle of the point with the coordinates `other` and `input`."""
+
 def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Inverse hyperbolic tangent."""
 
@@ -151,8 +242,26 @@ def attention(
 def axpy(alpha: Tensor | float, x: Tensor | float, y: Tensor) -> Tensor:
     """`y` becomes `alpha * x + y`; `alpha` is a tensor, which may be broadcast, as `x` may."""
 
+def bitwise_and(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """The bits that `input` and `other` both have; of BOOL, whether both are true."""
+
+def bitwise_left_shift(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """`input << other`. Shifts by less than 0 or by all bits and more leave 0."""
+
+def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The bits that `input` does not have. Of BOOL that is `LogicalNot`."""
+
+def bitwise_or(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """The bits that `input` or `other` has; of BOOL, whether one is true."""
+
 def bitwise_right_shift(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`input >> other`, filled with the sign. Shifts by less than 0 or by all bits and more leave only the sign."""
+
+def bitwise_xor(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """The bits in which `input` and `other` differ; of BOOL, whether they do."""
+
+def blas_dot(x: Tensor, y: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The sum of the products of two rows' elements. The result of one row may have any shape of one element."""
 
 def cast(input: Tensor, *, out: Tensor) -> Tensor:
     """Converts to the type of `the result`, rounding to the nearest. From floating point to integers the fraction is cut off, what is out of range becomes the nearest integer there is, and what is not a number 0. Integers keep their low bits. To BOOL: not equal to 0."""
@@ -160,16 +269,45 @@ def cast(input: Tensor, *, out: Tensor) -> Tensor:
 def causal_softmax(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`Softmax` of what row `i` of a matrix may see: all columns but the last `rows - 1 - i`. The others become 0."""
 
+def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Rounded up."""
+
+def celu(input: Tensor, alpha: float = 1.0, *, out: Tensor | None = None) -> Tensor:
+    """`input` where it is positive, `alpha * (exp(input / alpha) - 1)` elsewhere."""
+
+def clamp(
+    input: Tensor, min: float | None = None, max: float | None = None, *, out: Tensor | None = None
+) -> Tensor:
+    """`input`, but not below `min_val` and not above `max_val`; of integers the limits are the nearest that there are. `Clip` takes tensors."""
+
 def clip(
     input: Tensor, min_val: Tensor | float, max_val: Tensor | float, *, out: Tensor | None = None
 ) -> Tensor:
     """`input`, but not below `min_val` and not above `max_val`, which may be broadcast; what is not a number stays so."""
+
+def copysign(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """`input` with the sign of `other`."""
+
+def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Cosine."""
+
+def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Hyperbolic cosine."""
+
+def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """An angle in degrees, in radians."""
 
 def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithmic derivative of the gamma function."""
 
 def div(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`input / other`."""
+
+def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The sum of the products of two rows' elements. The result of one row may have any shape of one element."""
+
+def elu(input: Tensor, alpha: float = 1.0, *, out: Tensor | None = None) -> Tensor:
+    """`input` where it is positive, `alpha * (exp(input) - 1)` elsewhere."""
 
 def embedding(input: Tensor, weight: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The rows of `weight` that `input` names. A number that is no row's is an error of the stream."""
@@ -186,6 +324,15 @@ def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of the error function."""
 
+def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`e` to the power of `input`."""
+
+def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """2 to the power of `input`."""
+
+def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`exp(input) - 1`."""
+
 def float_power(input: Tensor, exponent: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`input` to the power of `exponent` or, where that is null, of `scalar_exponent`."""
 
@@ -195,11 +342,20 @@ def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def floor_divide(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`input / other` rounded down. An integer divided by zero is 0."""
 
+def fmax(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """The larger one; if one of them is not a number, the other."""
+
 def fmin(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """The smaller one; if one of them is not a number, the other."""
 
 def fmod(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """The remainder of `input / other` rounded towards zero; it has the sign of `input`. For integers and `other` zero it is 0."""
+
+def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """What rounding towards zero takes away."""
+
+def gcd(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """The largest integer that divides `input` and `other`."""
 
 def gelu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`input` times the normal distribution function of `input`."""
@@ -213,6 +369,12 @@ def greater(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) 
 def greater_equal(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """1 where `input` is greater than `other` or equal to it, 0 elsewhere. The output is BOOL, I8 or U8."""
 
+def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
+    """`input`, and 0 where it is not over `lambd` in size."""
+
+def hardsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`relu6(input + 3) / 6`."""
+
 def hardswish(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`input * relu6(input + 3) / 6`."""
 
@@ -221,8 +383,26 @@ def hardtanh(
 ) -> Tensor:
     """`input` between `min_val` and `max_val`."""
 
+def heaviside(input: Tensor, values: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """0 where `input` is negative, 1 where it is positive, and `values` where it is 0."""
+
 def hypot(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`sqrt(input * input + other * other)` without overflow on the way."""
+
+def isfinite(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """1 where `input` is a number and not infinite, 0 elsewhere. The output is BOOL, I8 or U8."""
+
+def isinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """1 where `input` is infinite, 0 elsewhere. The output is BOOL, I8 or U8."""
+
+def isnan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """1 where `input` is not a number, 0 elsewhere. The output is BOOL, I8 or U8."""
+
+def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """1 where `input` is infinite and negative, 0 elsewhere. The output is BOOL, I8 or U8."""
+
+def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """1 where `input` is infinite and positive, 0 elsewhere. The output is BOOL, I8 or U8."""
 
 def kv_caching(
     k_cache: Tensor, v_cache: Tensor, k: Tensor, v: Tensor, past_kv_lengths: Tensor
@@ -240,8 +420,14 @@ def layer_norm(
 ) -> Tensor:
     """A row with its mean taken away, divided by its standard deviation, times the weights, plus the bias; and, where they are asked for, what there is before the weights, and the deviation."""
 
+def lcm(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """The smallest integer that `input` and `other` divide; it wraps around."""
+
 def ldexp(input: Tensor, exp: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`input` times 2 to the power of `exp`."""
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, *, out: Tensor | None = None) -> Tensor:
+    """`input` where it is positive, `input * negative_slope` elsewhere."""
 
 def lerp(start: Tensor, end: Tensor | float, weight: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`start + weight * (end - start)`; where `weight` is null, `weight_scalar` takes its place."""
@@ -252,11 +438,20 @@ def less(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> 
 def less_equal(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """1 where `input` is less than `other` or equal to it, 0 elsewhere. The output is BOOL, I8 or U8."""
 
+def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of the gamma function's size."""
+
+def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Natural logarithm."""
+
 def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Logarithm to base 10."""
 
 def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`log(1 + input)`."""
+
+def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Logarithm to base 2."""
 
 def log_add_exp2(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`log2(2^input + 2^other)` without overflow on the way."""
@@ -267,15 +462,47 @@ def log_softmax(input: Tensor, dim: int = -1, *, out: Tensor | None = None) -> T
 def logaddexp(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`log(exp(input) + exp(other))` without overflow on the way."""
 
+def logical_and(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """1 where neither `input` nor `other` is 0, 0 elsewhere. The output is BOOL, I8 or U8."""
+
+def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """1 where `input` is 0, 0 elsewhere. The output is BOOL, I8 or U8."""
+
+def logical_or(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """1 where `input` or `other` is not 0, 0 elsewhere. The output is BOOL, I8 or U8."""
+
+def logical_xor(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """1 where one of `input` and `other` is 0 and the other is not, 0 elsewhere. The output is BOOL, I8 or U8."""
+
+def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of `sigmoid(input)`."""
+
+def logsumexp(
+    input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None
+) -> Tensor:
+    """The logarithm of the sum of a row's exponentials, computed without leaving the type's range."""
+
 def lp_norm(
     input: Tensor, dim: int = -1, p: int = 2, eps: float = 1e-12, *, out: Tensor | None = None
 ) -> Tensor:
     """A row divided by its norm, the root of degree `p` of the sum of its elements' powers. The largest element is divided by first, so that powers stay in the type's range."""
 
+def masked_fill(input: Tensor, mask: Tensor | float, value: float, *, out: Tensor | None = None) -> Tensor:
+    """`value` where `mask` is not 0, `input` elsewhere. The mask is BOOL, U8 or I8. Of integers `value` is the nearest that there is."""
+
+def maximum(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """The larger one; what is not a number stays so."""
+
 def mean(
     input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None
 ) -> Tensor:
     """The mean of a row."""
+
+def minimum(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """The smaller one; what is not a number stays so."""
+
+def mish(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`input * tanh(log(1 + exp(input)))`."""
 
 def mul(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`input * other`; integers wrap around."""
@@ -283,8 +510,14 @@ def mul(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> T
 def mul_scalar(input: Tensor, alpha: float, *, out: Tensor | None = None) -> Tensor:
     """`input * alpha`; for integers `alpha` loses its fraction first."""
 
+def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`-input`; integers wrap around."""
+
 def not_equal(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """1 where `input` and `other` differ, 0 elsewhere. The output is BOOL, I8 or U8."""
+
+def nrm2(x: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The root of the sum of a row's squares; the largest element is divided by first, so that squares stay in the type's range. The result of one row may have any shape of one element."""
 
 def paged_attention(
     q: Tensor,
@@ -318,16 +551,22 @@ def paged_caching(
 ) -> tuple[Tensor, Tensor]:
     """The keys and values of token `i` go to place `slot_mapping[i]` of caches made of pages; negative places are left out. A place that the cache does not have is an error of the stream."""
 
+def pow(input: Tensor, exponent: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """`input` to the power of `exponent`. Integers wrap around, and their negative powers are 0, but of 1 and -1."""
+
 def prelu(input: Tensor, weight: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`input` where it is positive, `weight * input` elsewhere; the weight may be broadcast."""
 
 def prod(
     input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None
 ) -> Tensor:
-    """The product of a row."""
+    """The product of a row; of integers and BOOL it is I64, and wraps around."""
 
 def quick_gelu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Gelu, approximated by `input * sigmoid(1.702 * input)`."""
+
+def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """An angle in radians, in degrees."""
 
 def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`1 / input`."""
@@ -337,6 +576,9 @@ def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def relu6(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`input` between 0 and 6."""
+
+def remainder(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """What `floor_divide` leaves of `input`; it has the sign of `other`. For integers and `other` zero it is 0."""
 
 def rms_norm(
     input: Tensor,
@@ -359,6 +601,12 @@ def rope(
 ) -> Tensor:
     """Turns pairs of elements of `input` by the angle that the tables have for their position: neighbours (GPT-J), or elements of the two halves (GPT-NeoX). A position that the tables do not have is an error of the stream."""
 
+def round(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The nearest integer, of two that are equally near the even one."""
+
+def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`1 / sqrt(input)`."""
+
 def scal(x: Tensor, alpha: Tensor | float) -> Tensor:
     """`x` becomes `alpha * x`; `alpha` is a tensor, which may be broadcast."""
 
@@ -368,11 +616,17 @@ def selu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`1 / (1 + exp(-input))`."""
 
+def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """1, 0 or -1, as `input` is over, at or under 0."""
+
 def silu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`input * sigmoid(input)`."""
 
 def silu_and_mul(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`silu` of the first half of `input`'s last dimension, times the second half."""
+
+def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Sine."""
 
 def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Hyperbolic sine."""
@@ -385,8 +639,17 @@ def softplus(
 ) -> Tensor:
     """`log(1 + exp(beta * input)) / beta`, and `input` itself where `beta * input` is over the threshold."""
 
+def softshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
+    """`input`, nearer to 0 by `lambd`, and 0 where it is not that far."""
+
 def softsign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`input / (1 + abs(input))`."""
+
+def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Square root."""
+
+def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`input * input`."""
 
 def sub(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`input - other`; integers wrap around."""
@@ -394,7 +657,7 @@ def sub(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> T
 def sum(
     input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None
 ) -> Tensor:
-    """The sum of a row."""
+    """The sum of a row; of integers and BOOL it is I64, and wraps around."""
 
 def swiglu(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`input * silu(other)`."""
@@ -407,6 +670,12 @@ def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def tanhshrink(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`input - tanh(input)`."""
+
+def threshold(input: Tensor, threshold: float, value: float, *, out: Tensor | None = None) -> Tensor:
+    """`input` where it is over `threshold`, `value` elsewhere."""
+
+def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Rounded towards zero."""
 
 def var(
     input: Tensor,
@@ -428,3 +697,11 @@ def var_mean(
     mean: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The variance of a row, and its mean."""
+
+def where(
+    condition: Tensor, input: Tensor | float, other: Tensor | float, *, out: Tensor | None = None
+) -> Tensor:
+    """`input` where `condition` is not 0, `other` elsewhere. The condition is BOOL, U8 or I8."""
+
+def xlogy(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """`input * log(other)`, and 0 where `input` is 0."""

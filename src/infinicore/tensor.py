@@ -291,10 +291,6 @@ class Tensor(_core.TensorBase):
 
     # ---- operators -----------------------------------------------------------------------------------------------------
 
-    def __neg__(self) -> Tensor:
-        # Times -1 a zero gets its sign, too; numbers without a sign wrap around instead.
-        return self * -1 if self.dtype.is_signed else 0 - self
-
     def __matmul__(self, other: Tensor) -> Tensor:
         from .functions import matmul
 

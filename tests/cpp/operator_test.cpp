@@ -227,6 +227,57 @@ TEST(integers_wrap_around_and_divisions_do_not_trap) {
   DONE(infiniopDestroyTensorDescriptor(t));
 }
 
+TEST(powers_remainders_and_shifts_of_integers_do_not_trap) {
+  const Operators operators;
+  infiniopTensorDescriptor_t t = tensor({5}, {}, INFINI_DTYPE_I64);
+  const int64_t a[] = {INT64_MIN, INT64_MAX, -7, 5, -1}, b[] = {-1, 64, 2, 0, -3};
+#define CHECK_INTEGERS(name, ...)                                                         \
+  do {                                                                                    \
+    infiniop##name##Descriptor_t made = nullptr;                                          \
+    int64_t result[5];                                                                    \
+    DONE(infiniopCreate##name##Descriptor(operators.handle, &made, t, t, t));             \
+    DONE(infiniop##name(made, nullptr, 0, result, a, b, nullptr));                        \
+    OK(infinirtStreamSynchronize(nullptr));                                               \
+    CHECK(std::vector<int64_t>(result, result + 5) == std::vector<int64_t>(__VA_ARGS__)); \
+    DONE(infiniopDestroy##name##Descriptor(made));                                        \
+  } while (false)
+  CHECK_INTEGERS(Remainder, {0, 63, 1, 0, -1});
+  CHECK_INTEGERS(Pow, {0, 1, 49, 1, -1});
+  CHECK_INTEGERS(Gcd, {1, 1, 1, 5, 1});
+  CHECK_INTEGERS(Lcm, {INT64_MIN, -64, 14, 0, 3});
+  CHECK_INTEGERS(BitwiseLeftShift, {0, 0, -28, 5, 0});
+  CHECK_INTEGERS(BitwiseRightShift, {-1, 0, -2, 5, -1});
+#undef CHECK_INTEGERS
+  DONE(infiniopDestroyTensorDescriptor(t));
+}
+
+TEST(sums_of_integers_are_wide_and_choices_take_truth) {
+  const Operators operators;
+  infiniopTensorDescriptor_t narrow = tensor({2, 3}, {}, INFINI_DTYPE_I32), wide = tensor({2}, {}, INFINI_DTYPE_I64);
+  infiniopTensorDescriptor_t truth = tensor({2, 3}, {}, INFINI_DTYPE_BOOL);
+  const int x[] = {INT32_MAX, INT32_MAX, 1, INT32_MIN, INT32_MIN, -1}, y[] = {0, 1, 2, 3, 4, 5};
+  const bool condition[] = {true, false, true, false, true, false};
+  size_t dim[] = {1};
+  infiniopSumDescriptor_t sum = nullptr;
+  infiniopWhereDescriptor_t where = nullptr;
+  int64_t total[2];
+  int chosen[6];
+  CHECK_EQ(infiniopCreateSumDescriptor(operators.handle, &sum, narrow, narrow, dim, 1, false),
+           INFINI_STATUS_BAD_TENSOR_DTYPE);
+  DONE(infiniopCreateSumDescriptor(operators.handle, &sum, wide, narrow, dim, 1, false));
+  DONE(infiniopCreateWhereDescriptor(operators.handle, &where, narrow, truth, narrow, narrow));
+  DONE(infiniopSum(sum, nullptr, 0, total, x, dim, 1, false, nullptr));
+  DONE(infiniopWhere(where, nullptr, 0, chosen, condition, x, y, nullptr));
+  OK(infinirtStreamSynchronize(nullptr));
+  CHECK_EQ(total[0], int64_t{INT32_MAX} * 2 + 1);
+  CHECK_EQ(total[1], int64_t{INT32_MIN} * 2 - 1);
+  CHECK(std::vector<int>(chosen, chosen + 6) == std::vector<int>({INT32_MAX, 1, 1, 3, INT32_MIN, 5}));
+  DONE(infiniopDestroySumDescriptor(sum));
+  DONE(infiniopDestroyWhereDescriptor(where));
+  for (infiniopTensorDescriptor_t each : {narrow, wide, truth}) DONE(infiniopDestroyTensorDescriptor(each));
+  (void)infinirtGetLastError();
+}
+
 TEST(bad_pointers_are_refused) {
   const Operators operators;
   infiniopAddDescriptor_t add = operators.add({4});

@@ -71,6 +71,17 @@ def test_a_chain_is_one_kernel_and_bit_for_bit_the_calls(dtype: Any) -> None:
     assert "5 fused into 1 kernel" in graph.explain()
 
 
+def test_truth_stays_inside_a_chain() -> None:
+    def program(t: infinicore.Tensor) -> infinicore.Tensor:
+        chosen = (t > 1) & ~(t > 2)
+        return infinicore.where(chosen, -t, infinicore.masked_fill(t, t < 0, 0.25)) ** 2
+
+    for dtype in (infinicore.float32, infinicore.float64, infinicore.bfloat16):
+        graph = check(program, dtype=dtype)
+        assert graph.fused_count == graph.operator_count
+        assert len(graph._recorded.steps) == 1  # type: ignore[union-attr]
+
+
 def test_long_chains_become_several_kernels() -> None:
     def program(t: infinicore.Tensor) -> infinicore.Tensor:
         for _ in range(20):

@@ -19,6 +19,7 @@ from infiniop.schema import OPERATORS
 from infiniop.schema.emit.python_table import (
     CALLABLE,
     PUBLIC,
+    attribute_name,
     attributes_of,
     inputs_of,
     made_parameters,
@@ -50,12 +51,16 @@ def arguments(operator: Any, rng: np.random.Generator) -> tuple[list[Any], list[
     low, high = max(operator.domain[0], 0.25), operator.domain[1]
     dtype = "float32" if "F32" in operator.dtypes else "int32"
     shapes = [[3, 4], [4], [3, 1]]
-    arrays = [
-        (
-            rng.uniform(low, high * 0.9, shapes[i]) if dtype == "float32" else rng.integers(1, 9, shapes[i])
-        ).astype(dtype)
-        for i in range(len(operator.inputs))
-    ]
+
+    def array(i: int) -> Any:
+        if inputs_of(operator)[i].holds_truth:
+            return rng.random(shapes[i]) < 0.5
+        floats = dtype == "float32"
+        return (rng.uniform(low, high * 0.9, shapes[i]) if floats else rng.integers(1, 9, shapes[i])).astype(
+            dtype
+        )
+
+    arrays = [array(i) for i in range(len(operator.inputs))]
     return arrays, [0.5 + i for i in range(len(attributes_of(operator)))]
 
 
@@ -71,12 +76,13 @@ def test_a_call_gives_what_the_schema_says(name: str) -> None:
     extra = [0.0] * (len(operator.attributes) - len(attributes))  # those that Python does not give
     expected = operator.reference(np, *exact, *attributes, *extra)
     made = getattr(infinicore, name)(*tensors, *attributes)
-    assert made.dtype is (infinicore.bool if operator.dtype_rule == "truth" else tensors[0].dtype)
+    model = tensors[[tensor.holds_truth for tensor in inputs_of(operator)].index(False)]
+    assert made.dtype is (infinicore.bool if operator.dtype_rule == "truth" else model.dtype)
     np.testing.assert_allclose(made.numpy(), expected, rtol=2e-5, atol=1e-6)
     # By name, and into memory with strides.
     names = [
         *(parameter(operator, t) for t in inputs_of(operator)),
-        *(a.name for a in attributes_of(operator)),
+        *(attribute_name(a) for a in attributes_of(operator)),
     ]
     out = infinicore.empty([*made.shape, 2], dtype=made.dtype)[..., 0]
     given = dict(zip(names, [*tensors, *attributes], strict=True))
@@ -135,6 +141,72 @@ def test_python_s_operators_take_tensors_and_numbers() -> None:
     assert (-integers).tolist() == [0, -1, -2, -3]
     with pytest.raises(TypeError, match="is a float"):
         _ = integers + 0.5
+
+
+def test_python_s_operators_of_integers_and_truth() -> None:
+    array, other = np.array([-7, 0, 3, 12], "i4"), np.array([2, 5, -3, 4], "i4")
+    x, y = infinicore.from_numpy(array), infinicore.from_numpy(other)
+    mask = x > 0
+    pairs = [
+        (x % y, array % other), (x % 5, array % 5), (20 % y, 20 % other), (x**2, array**2), (2 ** abs(y), 2 ** abs(other)),
+        (x & y, array & other), (x | 8, array | 8), (x ^ y, array ^ other), (1 ^ x, 1 ^ array), (~x, ~array),
+        (x << 3, array << 3), (x >> 1, array >> 1), (1 << abs(y), 1 << abs(other)), (abs(x), abs(array)), (-x, -array),
+        (~mask, ~(array > 0)), (mask & (y > 2), (array > 0) & (other > 2)), (mask | ~mask, array == array),
+        (mask ^ True, (array > 0) ^ True),
+    ]  # fmt: skip
+    for made, expected in pairs:
+        assert made.tolist() == expected.tolist()
+    assert (~mask).dtype is infinicore.bool
+    z, before = x.clone(), x.clone()
+    z %= 5
+    z **= 2
+    z <<= 2
+    z >>= 1
+    z &= 0x1F
+    z |= 1
+    z ^= 2
+    assert z.tolist() == (((((array % 5) ** 2 << 2) >> 1) & 0x1F | 1) ^ 2).tolist()
+    assert x.tolist() == before.tolist()
+    floats = infinicore.from_list([-2.5, 0.0, 9.0], dtype=F32)
+    assert (floats % 4).tolist() == [1.5, 0.0, 1.0]
+    assert (abs(floats) ** 0.5).tolist() == np.sqrt(np.float32([2.5, 0, 9])).tolist()
+    for call in (
+        lambda: pow(x, 2, 3),
+        lambda: x & 0.5,
+        lambda: floats & 1,
+        lambda: ~floats,
+        lambda: x @ None,
+    ):
+        with pytest.raises(TypeError):
+            call()
+
+
+def test_choices_by_truth() -> None:
+    array = numbers([2, 3]) - 2
+    x = infinicore.from_numpy(array)
+    assert infinicore.where(x > 0, x, 0.5).tolist() == np.where(array > 0, array, np.float32(0.5)).tolist()
+    assert infinicore.where(x > 0, 1, x).tolist() == np.where(array > 0, 1, array).tolist()
+    assert infinicore.where(x[0] > 0, x, x * 2).tolist() == np.where(array[0] > 0, array, array * 2).tolist()
+    assert infinicore.where(True, x, x * 2).tolist() == array.tolist()
+    assert (
+        infinicore.where(x > 0, x > 1, x < 0).tolist() == np.where(array > 0, array > 1, array < 0).tolist()
+    )
+    assert infinicore.masked_fill(x, x < 0, -np.inf).tolist() == np.where(array < 0, -np.inf, array).tolist()
+    assert infinicore.clamp(x, -1, 1).tolist() == np.clip(array, -1, 1).tolist()
+    assert infinicore.clamp(x, max=1).tolist() == np.minimum(array, 1).tolist()
+    assert infinicore.clamp(x, min=0, max=None).tolist() == np.maximum(array, 0).tolist()
+    integers = infinicore.arange(5)
+    assert infinicore.clamp(integers, 1.5, 3e30).tolist() == [1, 1, 2, 3, 4]
+    with pytest.raises(TypeError, match="condition is float32; possible are bool, int8, uint8"):
+        infinicore.where(x, x, x)
+    with pytest.raises(TypeError, match="other is int32, but input is float32"):
+        infinicore.where(x > 0, x, x.to(infinicore.int32))
+    with pytest.raises(TypeError, match="input must be a Tensor, not int"):
+        infinicore.where(x > 0, 1, 0)
+    with pytest.raises(TypeError, match="real number"):
+        infinicore.masked_fill(x, x > 0, None)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="real number"):
+        functional.leaky_relu(x, None)  # type: ignore[arg-type]
 
 
 def test_inplace_of_functional() -> None:

@@ -75,6 +75,50 @@ def test_lp_norm() -> None:
     close(infinicore.lp_norm(t, 0, p=1), x / np.abs(x).sum(axis=0))
 
 
+def test_reductions_of_integers_and_truth() -> None:
+    array = np.random.default_rng(3).integers(-100, 100, (4, 30))
+    for dtype in ("i1", "i4", "i8", "u1", "u2"):
+        x = array.astype(dtype)
+        (t,) = tensors(x)
+        for made, expected in (
+            (infinicore.sum(t, 1), x.sum(axis=1)), (infinicore.sum(t), x.sum()), (infinicore.prod(t[:, :5], 1), x[:, :5].prod(axis=1).astype("i8")),
+        ):  # fmt: skip
+            assert made.dtype is infinicore.int64
+            assert made.tolist() == expected.tolist()
+        for made, expected in (
+            (infinicore.amax(t, 0), x.max(axis=0)),
+            (infinicore.amin(t, 0), x.min(axis=0)),
+        ):
+            assert made.dtype is t.dtype
+            assert made.tolist() == expected.tolist()
+        assert infinicore.all(t, 1).tolist() == x.all(axis=1).tolist()
+        mask = t > 0
+        assert infinicore.sum(mask, 1).tolist() == (x > 0).sum(axis=1).tolist()
+        assert infinicore.any(mask, 1).tolist() == (x > 0).any(axis=1).tolist()
+        assert infinicore.amax(mask).dtype is infinicore.bool
+    (t,) = tensors(array.astype("i4"))
+    out = infinicore.empty([4], dtype=infinicore.int64)
+    assert infinicore.sum(t, 1, out=out) is out
+    with pytest.raises(TypeError, match="out is int32; possible are int64"):
+        infinicore.sum(t, 1, out=infinicore.empty([4], dtype=infinicore.int32))
+    with pytest.raises(TypeError, match="out is int64, but input is int32"):
+        infinicore.amax(t, 1, out=out)
+
+
+def test_sums_of_linear_algebra() -> None:
+    x, y = numbers(200), numbers(200, seed=1)
+    a, b = tensors(x, y)
+    close(infinicore.asum(a), np.abs(x).sum())
+    close(infinicore.nrm2(a), np.linalg.norm(x))
+    close(infinicore.blas_dot(a, b), x @ y)
+    close(infinicore.dot(a, b), x @ y)
+    out = infinicore.empty([1])
+    assert infinicore.asum(x=a, out=out) is out
+    close(out, [np.abs(x).sum()])
+    with pytest.raises(ValueError, match="y has shape"):
+        infinicore.blas_dot(a, b[:100])
+
+
 def test_add_rms_norm_gives_two_tensors() -> None:
     x, y, w = numbers(4, 30), numbers(4, 30, seed=1), numbers(30, seed=2)
     a, b, weight = tensors(x, y, w)
@@ -167,9 +211,9 @@ X, W = infinicore.from_numpy(numbers(3, 4)), infinicore.from_numpy(numbers(4))
         (lambda: infinicore.softmax(infinicore.ones([])), ValueError, "at least one dimension was expected"),
         (lambda: infinicore.amax(infinicore.empty([3, 0]), 1), ValueError, "its rows have no elements"),
         (
-            lambda: infinicore.sum(X.to(infinicore.int32)),
+            lambda: infinicore.mean(X.to(infinicore.int32)),
             TypeError,
-            "sum(): input is int32; possible are float16",
+            "mean(): input is int32; possible are float16",
         ),
         (
             lambda: functional.rms_norm(X, [4], W.to(infinicore.float64)),

@@ -14,6 +14,7 @@ import numpy as np
 from op_support import DTYPE_NUMBERS, numbers_of
 
 from infiniop.schema import Operator
+from infiniop.schema.emit.glue import truths
 from infiniop.schema.emit.maps import MAPS
 from installed import directory, output_of, program
 
@@ -32,7 +33,7 @@ KINDS = [
 ]  # as OperatorKind in csrc/op/operator.h
 # As the build does: files that go into the library as text.
 EMBEDDED = (
-    "nvidia/kernel.cu", "nvidia/chain.cu", "nvidia/rows.cu", "nvidia/arguments.h", "nvidia/elements.h", "expression.h", "narrow.h",
+    "nvidia/kernel.cu", "nvidia/chain.cu", "nvidia/rows.cu", "nvidia/arguments.h", "nvidia/elements.h", "expression.h", "elementary.h", "narrow.h",
     "nvidia/written_arguments.h", *(f"nvidia/written/{path.name}" for path in sorted((ROOT / "csrc/op/nvidia/written").glob("*.cu"))),
 )  # fmt: skip
 NAME_SIZE, ARGUMENTS_SIZE = 1 << 16, 4096
@@ -168,7 +169,7 @@ class CudaText:
         flat = [step for steps in strides for step in steps]
         width = self.library.describe(
             f"infiniop{operator.name}".encode(), KINDS.index(operator.kind),
-            MAPS.index(operator) if operator.kind == "map" else -1, len(dtypes),
+            MAPS.index(operator) if operator.kind == "map" else -1, ctypes.c_uint(truths(operator)), len(dtypes),
             (ctypes.c_int * len(dtypes))(*(DTYPE_NUMBERS[name] for name in dtypes)), len(shape),
             (ctypes.c_int64 * len(shape))(*shape), (ctypes.c_int64 * len(flat))(*flat), text, ctypes.c_size_t(NAME_SIZE),
             elements, vectors, blocks,

@@ -11,13 +11,15 @@
 using namespace infiniop;
 
 // `strides` in bytes, operand after operand, outermost dimension first. Returns the width; the text goes to `text`, zero-terminated.
-extern "C" int describe(const char* name, int kind, int map, int operands, const int* dtypes, int dimensions,
-                        const int64_t* sizes, const int64_t* strides, char* text, size_t capacity, Arguments* elements,
-                        Arguments* vectors, unsigned* blocks) {
+extern "C" int describe(const char* name, int kind, int map, unsigned truths, int operands, const int* dtypes,
+                        int dimensions, const int64_t* sizes, const int64_t* strides, char* text, size_t capacity,
+                        Arguments* elements, Arguments* vectors, unsigned* blocks) {
   OperatorInfo info{};
   info.name = name;
   info.kind = static_cast<OperatorKind>(kind);
   info.map = map;
+  info.inputs = operands - 1;
+  info.truths = truths;
   Plan plan{};
   plan.info = &info;
   NestBuilder<kMaxOperands> builder(operands);

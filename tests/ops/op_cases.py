@@ -12,7 +12,7 @@ from infiniop.schema.model import FLOATS
 
 VALUES = {
     "value": 0.75, "alpha": 3.0, "min_val": -1.0, "max_val": 1.5, "beta": 1.25, "threshold": 20.0,
-    "scalar_exponent": 2.5, "weight_scalar": 0.3,
+    "scalar_exponent": 2.5, "weight_scalar": 0.3, "lambd": 0.5, "negative_slope": 0.01,
 }  # fmt: skip
 
 
@@ -24,6 +24,8 @@ def ordinary(operator: Operator, dtype: str, shape: tuple[int, ...], seed: int) 
     random = np.random.default_rng(seed)
     if dtype in FLOATS:
         return random.uniform(*operator.domain, shape).astype(NUMPY[dtype])
+    if dtype == "BOOL":
+        return np.asarray(random.random(shape) < 0.5)
     facts = np.iinfo(NUMPY[dtype])
     # Small ones and, sometimes, such as overflow.
     wide = random.integers(facts.min, facts.max, shape, dtype=NUMPY[dtype], endpoint=True)
@@ -32,6 +34,8 @@ def ordinary(operator: Operator, dtype: str, shape: tuple[int, ...], seed: int) 
 
 
 def special(dtype: str, extremes: bool) -> Array:
+    if dtype == "BOOL":
+        return np.array([False, True])
     if dtype not in FLOATS:
         facts = np.iinfo(NUMPY[dtype])
         signed = [facts.min, facts.min + 1, -3, -1] if facts.min < 0 else []
@@ -42,6 +46,12 @@ def special(dtype: str, extremes: bool) -> Array:
     ends = [facts.max, facts.min, facts.smallest_subnormal, facts.smallest_normal] if extremes else []
     numbers = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 20.0, -20.0, np.inf, -np.inf, np.nan, *map(float, ends)]
     return np.array(numbers).astype(NUMPY[dtype])
+
+
+def input_types(operator: Operator, dtype: str) -> list[str]:
+    """Of the inputs: what holds truth is BOOL whatever the others are, but for some U8 and I8."""
+    other = {"F16": "U8", "I32": "I8"}.get(dtype, "BOOL")
+    return [other if tensor.holds_truth else dtype for tensor in operator.inputs]
 
 
 Make = Callable[[tuple[int, ...], int], Array]

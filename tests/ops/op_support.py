@@ -273,5 +273,11 @@ def reference(operator: Operator, inputs: Sequence[Array], dtype: str, **values:
         if dtype in FLOATS:
             return operator.reference(np, *(array.astype(np.float64) for array in inputs), **values)
         return operator.reference(
-            np, *inputs, **{name: NUMPY[dtype](value) for name, value in values.items()}
+            np, *inputs, **{name: nearest(value, dtype) for name, value in values.items()}
         )
+
+
+def nearest(value: float, dtype: str) -> Any:
+    """The nearest integer that there is, without a fraction."""
+    facts = np.iinfo(NUMPY[dtype])
+    return NUMPY[dtype](int(min(max(value, facts.min), facts.max)))

@@ -46,7 +46,14 @@ def ordinary(operator: Operator, dtype: str, shape: Sequence[int], seed: int = 0
         return random.uniform(*operator.domain, tuple(shape)).astype(NUMPY[dtype])
     # Mostly ones and mostly zeros, by rows.
     few = random.random(tuple(shape)) < random.choice([0.001, 0.5, 0.999])
-    return few.astype(NUMPY[dtype])
+    if operator.dtype_rule == "truth" or dtype == "BOOL":
+        return np.asarray(few).astype(NUMPY[dtype])
+    # Any number, but none that would make a product 0.
+    facts = np.iinfo(NUMPY[dtype])
+    odd = random.integers(facts.min, facts.max, tuple(shape), dtype=NUMPY[dtype], endpoint=True) | NUMPY[
+        dtype
+    ](1)
+    return np.asarray(odd)
 
 
 def input_shape(operator: Operator, number: int, shape: Sequence[int]) -> tuple[int, ...]:
@@ -60,7 +67,9 @@ def inputs_of(operator: Operator, dtype: str, shape: Sequence[int], seed: int = 
 
 
 def wide(array: Array | None, default: float | None) -> Array:
-    return np.float64(default) if array is None else array.astype(np.float64)
+    if array is None:
+        return np.float64(default)
+    return array if array.dtype.kind in "iub" else array.astype(np.float64)
 
 
 def expected_of(operator: Operator, case: Case) -> list[Array]:
@@ -110,6 +119,9 @@ def check_rows(
     if operator.dtype_rule == "truth":
         assert np.array_equal(got.astype(bool), expected.astype(bool)), (what, got, expected)
         return
+    if dtype not in FLOATS:
+        assert np.array_equal(got, expected.astype(NUMPY[dtype])), (what, got, expected)
+        return
     result = got.astype(np.float64)
     with np.errstate(all="ignore"):
         rounded = expected.astype(NUMPY[dtype]).astype(np.float64)
@@ -127,7 +139,7 @@ def check_rows(
 
 
 def output_dtype(operator: Operator, dtype: str) -> str:
-    return "U8" if operator.dtype_rule == "truth" else dtype
+    return "U8" if operator.dtype_rule == "truth" else operator.result_type(dtype)
 
 
 def arguments(operator: Operator, case: Case) -> dict[str, Any]:

@@ -38,6 +38,21 @@ def steps_for(dtype: str) -> list[ChainStep]:
     ]
 
 
+def test_truth_is_taken_as_it_is(cuda: CudaText) -> None:
+    """where(a > b, a, b): the condition is a result of another type."""
+    for dtype in ("F32", "BF16", "I64"):
+        a, b = (np.random.default_rng(seed).integers(-9, 9, (5, 64)).astype(NUMPY[dtype]) for seed in (1, 2))
+        out = np.zeros(a.shape, NUMPY[dtype])
+        steps = [
+            ChainStep(BY_NAME["Greater"], (0, 1), dtypes=(dtype, "BOOL")),
+            ChainStep(BY_NAME["Where"], (3, 0, 1), output=2, dtypes=(dtype, dtype)),
+        ]
+        for vectors in (False, True):
+            out[...] = 0
+            cuda.run_chain_on_host([dtype] * 3, [a, b, out], steps, vectors)
+            assert np.array_equal(out, np.where(a > b, a, b))
+
+
 def operands(dtype: str, layout: str) -> list[Any]:
     made = np.random.default_rng(7).normal(size=(3, 24, 40)).astype(NUMPY[dtype])
     a, b = made[0], made[1]

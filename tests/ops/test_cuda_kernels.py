@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cuda_support import CudaText, Described
-from op_cases import layouts, ordinary, output, special, values_of
+from op_cases import input_types, layouts, ordinary, output, special, values_of
 from op_support import BY_NAME, NUMPY, check, reference
 
 import infinirt
@@ -44,7 +44,8 @@ def compile_for(cuda: CudaText, described: Described, arch: str) -> bytes:
 
 
 def types_of(operator: Operator, dtype: str) -> list[str]:
-    return [{"truth": "U8"}.get(operator.dtype_rule, dtype), *[dtype] * len(operator.operands)]
+    inputs = [dtype, dtype] if operator.halves else input_types(operator, dtype)
+    return [{"truth": "U8"}.get(operator.dtype_rule, dtype), *inputs]
 
 
 def described(cuda: CudaText, operator: Operator, dtypes: list[str], layout: str) -> Described:
@@ -118,9 +119,12 @@ def test_three_inputs_on_the_host(cuda: CudaText) -> None:
 @pytest.mark.parametrize("operator", MAPS, ids=lambda operator: operator.name)
 def test_every_expression_on_the_host(operator: Operator, cuda: CudaText) -> None:
     for dtype in {operator.dtypes[1], operator.dtypes[-1]}:
-        values = special(dtype, False)
-        inputs = [np.resize(np.repeat(values, len(values) ** i), 997) for i in range(len(operator.operands))]
-        inputs = [np.concatenate([x, ordinary(operator, dtype, (800,), i)]) for i, x in enumerate(inputs)]
+        kinds = types_of(operator, dtype)[1:]
+        inputs = []
+        for i, kind in enumerate(kinds):
+            values = special(kind, False)
+            cycled = np.resize(np.repeat(values, len(values) ** i), 997)
+            inputs.append(np.concatenate([cycled, ordinary(operator, kind, (800,), i)]))
         out = output(operator, dtype, inputs[0].shape)
         numbers = values_of(operator)
         expected = reference(operator, inputs, dtype, **numbers)

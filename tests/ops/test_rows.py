@@ -76,7 +76,9 @@ def apply(operator: Operator, dtype: str, case: Case) -> list[Array | None]:
 @on_devices
 @every_operator
 def test_every_type_and_length(operator: Operator, device: str) -> None:
-    for dtype in operator.dtypes:
+    for dtype in (
+        operator.dtypes if device == "cpu" else set(operator.dtypes) & {*FLOATS, "BOOL", "I32", "U64"}
+    ):
         for rows, length in (
             ((3, 1), (5, 7), (4, 1000), (2, 5000)) if widely(operator, device) else ((4, 1000),)
         ):
@@ -87,7 +89,7 @@ def test_every_type_and_length(operator: Operator, device: str) -> None:
 @every_operator
 def test_long_rows(operator: Operator) -> None:
     """Longer than what a worker keeps."""
-    for dtype in ("BF16", "F32"):
+    for dtype in [kind for kind in ("BF16", "F32", "I32") if kind in operator.dtypes]:
         apply(operator, dtype, Case("2 x 70000", inputs_of(operator, dtype, (2, 70000))))
 
 
@@ -96,7 +98,8 @@ def test_long_rows(operator: Operator) -> None:
 def test_every_layout(operator: Operator, device: str) -> None:
     if not widely(operator, device):
         pytest.skip(f"on a GPU only for {', '.join(WIDELY)}")
-    for dtype in ("F32",) if device != "cpu" else ("BF16", "F32", "F64"):
+    kinds = ("F32",) if device != "cpu" else ("BF16", "F32", "F64", "I16", "U64", "BOOL")
+    for dtype in [kind for kind in kinds if kind in operator.dtypes]:
         for case in layouts(operator, dtype):
             apply(operator, dtype, case)
 
@@ -218,6 +221,64 @@ def test_long_sums_stay_exact() -> None:
     for dtype, length in (("F32", 1 << 22), ("F16", 60000), ("BF16", 1 << 20)):
         x = np.full((1, length), 0.1).astype(NUMPY[dtype])
         apply(total, dtype, Case("many", [x]))
+
+
+@on_devices
+def test_integers_wrap_around_in_64_bits_and_keep_their_ends() -> None:
+    for dtype in ("I8", "I32", "I64", "U8", "U32", "U64"):
+        facts = np.iinfo(NUMPY[dtype])
+        rows = [
+            [facts.min] * 5,
+            [facts.max] * 5,
+            [facts.min, facts.max, 0, 1, 2],
+            [facts.max, facts.max, 1, 1, 1],
+        ]
+        for name in ("Sum", "Prod", "Max", "Min", "All", "Any"):
+            apply(BY_ROWS[name], dtype, Case("ends of the range", [np.array(rows, NUMPY[dtype])]))
+
+
+def test_the_output_of_a_sum_of_integers_is_wide() -> None:
+    total = BY_ROWS["Sum"]
+    with handle() as owner:
+        for given, wanted in (("I32", "I64"), ("BOOL", "I64"), ("U8", "I64"), ("F16", "F16")):
+            for out in ("I32", "I64", "F32", "F16"):
+                made = {"output": create_tensor(out, [2])[1], "input": create_tensor(given, [2, 3])[1]}
+                status, descriptor = create(total, owner, made, dims=[1])
+                assert status == (0 if out == wanted else BAD_DTYPE)
+                if out != wanted:
+                    assert f"output has type {out}" in message()
+                else:
+                    ok(destroy(total, descriptor))
+                for tensor in made.values():
+                    ok(library().infiniopDestroyTensorDescriptor(tensor))
+
+
+@on_devices
+def test_one_number_may_have_any_shape_of_one_element() -> None:
+    """As InfiniCore's operators of linear algebra have it."""
+    for name in ("Asum", "Nrm2", "BlasDot", "Dot"):
+        operator = BY_ROWS[name]
+        case = Case("one number", inputs_of(operator, "F32", (70,)))
+        expected = expected_of(operator, case)[0]
+        for shape in ((), (1,), (1, 1)):
+            out = np.zeros(shape, np.float32)
+            arrays = dict(zip((t.name for t in operator.inputs), case.inputs, strict=True))
+            run(
+                operator,
+                {**arrays, operator.output.name: out},
+                dict.fromkeys([*arrays, operator.output.name], "F32"),
+            )
+            check_rows(operator, out.reshape(()), expected, "F32", (0,), name)
+
+
+def test_norms_stay_in_range() -> None:
+    for dtype in ("F32", "F64"):
+        top = np.finfo(NUMPY[dtype]).max
+        tiny = np.finfo(NUMPY[dtype]).smallest_subnormal
+        rows = np.array(
+            [[top / 2, -top / 2, 0], [tiny * 3, tiny * 4, 0], [0, 0, 0], [1, np.inf, 2], [1, np.nan, np.inf]]
+        )
+        apply(BY_ROWS["Nrm2"], dtype, Case("ends of the range", [rows.astype(NUMPY[dtype])]))
 
 
 @pytest.mark.parametrize("name", ["Softmax", "LayerNorm", "Sum"])

@@ -130,11 +130,11 @@ def test_one_entry_is_enough(tmp_path: Path) -> None:
     entry = schema / "functions.py"
     text = entry.read_text().replace(
         "OPERATORS: tuple[Operator, ...] = (",
-        'OPERATORS: tuple[Operator, ...] = (\n    unary("Square", "x * x", lambda np, x: x * x, "`x * x`.", dtypes=FLOATS, published=False),',
+        'OPERATORS: tuple[Operator, ...] = (\n    unary("Cube", "x * x * x", lambda np, x: x * x * x, "`x * x * x`.", dtypes=FLOATS, published=False),',
     )
     entry.write_text(text)
     subprocess.run([sys.executable, str(schema / "generate.py"), "--out", str(tmp_path / "out")], check=True)
-    assert "infiniopSquare(" in (tmp_path / "out/include/infiniop/ops/square.h").read_text()
-    assert "x * x" in (tmp_path / "out/build/infiniop/generated/maps.inc").read_text()
-    assert "kSquare" in (tmp_path / "out/build/infiniop/generated/operators.cpp").read_text()
-    assert "    infiniopSquare;" in (tmp_path / "out/build/infiniop.map").read_text()
+    assert "infiniopCube(" in (tmp_path / "out/include/infiniop/ops/cube.h").read_text()
+    assert "x * x * x" in (tmp_path / "out/build/infiniop/generated/maps.inc").read_text()
+    assert "kCube" in (tmp_path / "out/build/infiniop/generated/operators.cpp").read_text()
+    assert "    infiniopCube;" in (tmp_path / "out/build/infiniop.map").read_text()

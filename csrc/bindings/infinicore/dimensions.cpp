@@ -58,6 +58,7 @@ bool read_dimensions(const char* function, RowsAlong along, PyObject* dim, PyObj
     // Of tensors without dimensions the operator itself says what it expects.
     return dim == nullptr || ndim == 0 || read_one(function, dim, ndim, &result->axis);
   }
+  if (along == RowsAlong::Last && ndim > 0) result->dims[result->count++] = static_cast<size_t>(ndim - 1);
   if (along != RowsAlong::Dims) return true;
   const int keeps = keepdim ? PyObject_IsTrue(keepdim) : 0;
   if (keeps < 0) return false;

@@ -54,9 +54,11 @@ class Explanation {
   }
 
   void explain_dtypes() const {
-    const int first = row_.outputs;
+    int first = row_.outputs;
+    while (first + 1 < given() && row_.holds_truth[first - row_.outputs]) ++first;
+    const auto holds_truth = [&](int t) { return t >= row_.outputs && row_.holds_truth[t - row_.outputs]; };
     for (int t = given() - 1; t >= (row_.dtype_rule == DtypeRule::Same && row_.inputs > 0 ? 0 : first + 1); --t) {
-      if (!tensors_[t] || tensors_[t]->dtype == tensors_[first]->dtype) continue;
+      if (!tensors_[t] || tensors_[t]->dtype == tensors_[first]->dtype || holds_truth(t)) continue;
       PyErr_Format(PyExc_TypeError, "%s(): %s is %s, but %s is %s; they must be the same, and .to() converts",
                    row_.name, name_of(t), tensors_[t]->dtype->name, name_of(first), tensors_[first]->dtype->name);
       return;
@@ -66,7 +68,10 @@ class Explanation {
     if (list == std::string::npos) return;
     // Of the output's types, where they are not the inputs', or of the inputs'.
     const bool is_out = message.find(": " + std::string(row_.output) + " has type") != std::string::npos;
-    const int wrong = is_out || !row_.inputs ? 0 : first;
+    int wrong = is_out || !row_.inputs ? 0 : first;
+    for (int t = row_.outputs; t < given(); ++t) {
+      if (holds_truth(t) && message.find(": " + std::string(name_of(t)) + " has type") != std::string::npos) wrong = t;
+    }
     PyErr_Format(PyExc_TypeError, "%s(): %s is %s; possible are %s", row_.name, name_of(wrong),
                  tensors_[wrong]->dtype->name,
                  names_of_dtypes(message.substr(list + sizeof "possible are " - 1)).c_str());

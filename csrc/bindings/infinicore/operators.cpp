@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cmath>
 #include <cstring>
 #include <new>
 #include <string>
@@ -11,6 +12,7 @@
 #include "bindings/infinicore/descriptors.h"
 #include "bindings/infinicore/explain.h"
 #include "bindings/infinicore/recording.h"
+#include "bindings/infinicore/shapes.h"
 #include "infiniop.h"
 
 namespace infinicore {
@@ -48,7 +50,8 @@ PyObject* encoder = nullptr;
 const Entry* fill_entry = nullptr;
 const Entry* copy_entry = nullptr;
 const Entry* by_symbol[static_cast<int>(Symbol::Count)];
-constexpr const char* kSymbols[] = {"+", "-", "*", "/", "//", "<", "<=", "==", "!=", ">", ">=", "* number"};
+constexpr const char* kSymbols[] = {"+", "-",  "*",  "/",  "//", "%",  "**",       "&",   "|",   "^", "<<",    ">>",
+                                    "<", "<=", "==", "!=", ">",  ">=", "* number", "neg", "abs", "~", "~ bool"};
 static_assert(sizeof kSymbols / sizeof *kSymbols == static_cast<int>(Symbol::Count));
 
 bool is_number(PyObject* object) {
@@ -231,7 +234,7 @@ class Call {
         PyErr_Format(PyExc_TypeError, "%s() needs the argument '%s'", row_.name, row_.parameters[i]);
         return false;
       }
-      if (input(i) == nullptr || !is_tensor(input(i))) continue;
+      if (input(i) == nullptr || !is_tensor(input(i)) || row_.holds_truth[i]) continue;
       place_ = as_tensor(input(i))->place();
       dtype_ = as_tensor(input(i))->dtype;
     }
@@ -240,9 +243,11 @@ class Call {
       dtype_ = as_tensor(out)->dtype;
     }
     if (place_ != nullptr) return true;
-    PyObject* first = row_.inputs ? input(0) : out;
+    int at = 0;
+    while (at < row_.inputs && row_.holds_truth[at]) ++at;
+    PyObject* first = row_.inputs ? input(at) : out;
     PyErr_Format(PyExc_TypeError, "%s(): %s must be a Tensor, not %.100s", row_.name,
-                 row_.inputs ? row_.parameters[0] : "out", first ? Py_TYPE(first)->tp_name : "nothing");
+                 row_.inputs ? row_.parameters[at] : "out", first ? Py_TYPE(first)->tp_name : "nothing");
     return false;
   }
 
@@ -280,9 +285,10 @@ class Call {
                    Py_TYPE(given)->tp_name);
       return false;
     }
-    Ref bytes(PyObject_CallFunctionObjArgs(encoder, given, reinterpret_cast<PyObject*>(dtype_), nullptr));
+    DtypeObject* dtype = row_.holds_truth[i] ? dtype_of(INFINI_DTYPE_BOOL) : dtype_;
+    Ref bytes(PyObject_CallFunctionObjArgs(encoder, given, reinterpret_cast<PyObject*>(dtype), nullptr));
     if (!bytes) return false;
-    made_inputs_[i] = Ref(as_object(new_tensor(place_, dtype_, 0, nullptr)));
+    made_inputs_[i] = Ref(as_object(new_tensor(place_, dtype, 0, nullptr)));
     if (!made_inputs_[i]) return false;
     tensors_[i + 1] = as_tensor(made_inputs_[i].get());
     PyObject* values[kMaxParameters] = {bytes.get(), made_inputs_[i].get()};
@@ -315,6 +321,7 @@ class Call {
         PyErr_Format(PyExc_TypeError, "%s() needs the argument '%s'", row_.name, row_.parameters[row_.inputs + i]);
         return false;
       }
+      if (given == Py_None && std::isinf(row_.defaults[i])) given = nullptr;  // no limit
       attributes_[i] = given ? PyFloat_AsDouble(given) : row_.defaults[i];
       if (attributes_[i] == -1 && PyErr_Occurred()) return false;
       if (row_.is_whole[i] && !(attributes_[i] >= INT_MIN && attributes_[i] <= INT_MAX &&
@@ -468,77 +475,14 @@ class Call {
     }
     Py_ssize_t shape[kMaxDimensions];
     int ndim = 0;
-    const bool known = row_.shape_rule == ShapeRule::Product ? product_shape(shape, &ndim)
-                       : row_.shape_rule == ShapeRule::Half  ? half_shape(shape, &ndim)
-                       : row_.shape_rule == ShapeRule::Rows
-                           ? row_shape(row_, o, *tensors_[row_.outputs], dimensions_, shape, &ndim)
-                           : broadcast_shape(shape, &ndim);
+    const bool known = output_shape(row_, o, tensors_, dimensions_, shape, &ndim);
     if (!known) return false;
     DtypeObject* dtype = row_.dtype_rule == DtypeRule::Truth ? dtype_of(INFINI_DTYPE_BOOL) : dtype_;
+    const bool is_whole = dtype_->kind == 'i' || dtype_->kind == 'u' || dtype_->kind == 'b';
+    if (row_.dtype_rule == DtypeRule::Wide && is_whole) dtype = dtype_of(INFINI_DTYPE_I64);
     made_[o] = Ref(as_object(new_tensor(place_, dtype, ndim, shape)));
     if (made_[o]) tensors_[o] = as_tensor(made_[o].get());
     return bool(made_[o]);
-  }
-
-  // Whether rows and columns fit is for the operator to say.
-  bool product_shape(Py_ssize_t* shape, int* ndim) const {
-    for (int t = 1; t <= 2; ++t) {
-      const int given = tensors_[t]->ndim();
-      if (given == 2 || given == 3) continue;
-      PyErr_Format(PyExc_ValueError,
-                   "%s(): %s has %d dimensions; a matrix, or three dimensions of which the first counts matrices, was "
-                   "expected",
-                   row_.name, row_.parameters[t - 1], given);
-      return false;
-    }
-    const TensorObject &a = *tensors_[1], &b = *tensors_[2];
-    *ndim = std::max(a.ndim(), b.ndim());
-    const Py_ssize_t first = a.ndim() == 3 ? a.shape()[0] : 1, second = b.ndim() == 3 ? b.shape()[0] : 1;
-    shape[0] = first == 1 ? second : first;
-    shape[*ndim - 2] = a.shape()[a.ndim() - 2];
-    shape[*ndim - 1] = b.shape()[b.ndim() - 1];
-    return true;
-  }
-
-  bool half_shape(Py_ssize_t* shape, int* ndim) const {
-    const TensorObject& input = *tensors_[1];
-    *ndim = input.ndim();
-    std::copy_n(input.shape(), *ndim, shape);
-    if (*ndim > 0 && shape[*ndim - 1] % 2 == 0) {
-      shape[*ndim - 1] /= 2;
-      return true;
-    }
-    if (*ndim > 0) {
-      PyErr_Format(PyExc_ValueError, "%s(): the last dimension of %s has size %zd; it must have two halves", row_.name,
-                   row_.parameters[0], shape[*ndim - 1]);
-    } else {
-      PyErr_Format(PyExc_ValueError, "%s(): %s has no dimensions; the last one must have two halves", row_.name,
-                   row_.parameters[0]);
-    }
-    return false;
-  }
-
-  bool broadcast_shape(Py_ssize_t* shape, int* ndim) const {
-    for (int t = 1; t <= row_.inputs; ++t) *ndim = std::max(*ndim, tensors_[t]->ndim());
-    for (int d = 0; d < *ndim; ++d) shape[d] = 1;
-    for (int t = 1; t <= row_.inputs; ++t) {
-      const int missing = *ndim - tensors_[t]->ndim();
-      for (int d = 0; d < tensors_[t]->ndim(); ++d) {
-        const Py_ssize_t size = tensors_[t]->shape()[d];
-        if (size == 1 || size == shape[missing + d]) continue;
-        if (shape[missing + d] == 1) {
-          shape[missing + d] = size;
-          continue;
-        }
-        PyErr_Format(
-            PyExc_ValueError,
-            "%s(): %s has size %zd in dimension %d, but other tensors of the call have %zd there; the same or 1 "
-            "was expected",
-            row_.name, row_.parameters[t - 1], size, d, shape[missing + d]);
-        return false;
-      }
-    }
-    return true;
   }
 
   bool find_descriptor() {
@@ -767,6 +711,14 @@ PyObject* apply(Symbol symbol, PyObject* first, PyObject* second, bool in_place)
   const Entry* entry = by_symbol[static_cast<int>(symbol)];
   if (entry == nullptr) Py_RETURN_NOTIMPLEMENTED;
   if (in_place) values[entry->positional] = first;
+  return Call(*entry, values).run();
+}
+
+PyObject* apply(Symbol symbol, PyObject* tensor) {
+  if (symbol == Symbol::Invert && as_tensor(tensor)->dtype->number == INFINI_DTYPE_BOOL) symbol = Symbol::InvertTruth;
+  const Entry* entry = by_symbol[static_cast<int>(symbol)];
+  if (entry == nullptr) Py_RETURN_NOTIMPLEMENTED;
+  PyObject* values[kMaxParameters] = {tensor};
   return Call(*entry, values).run();
 }
 

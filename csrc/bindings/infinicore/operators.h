@@ -27,6 +27,7 @@ enum class DtypeRule : uint8_t {
   Same,  // the inputs'
   Truth,  // bool
   Cast,  // the output must be given
+  Wide,  // the inputs', and int64 where these are integers or bool
 };
 
 /// One operator. Tensors come in the order outputs, inputs, and those that Python does not give.
@@ -48,6 +49,7 @@ struct OperatorRow {
   RowsAlong along;
   bool is_reduced[kMaxOutputs];  // one element for each row
   bool may_be_none[kMaxInputs];
+  bool holds_truth[kMaxInputs];  // bool, whatever type the others have
   const char* shape_parameter;  // behind the first input: has to be the shape of the second; "": there is none
   const char* output_parameters[kMaxOutputs];
   const char* parameters[kMaxTensors + kMaxAttributes];
@@ -82,11 +84,39 @@ struct Launch {
 };
 
 /// What calls operators of Python's: the number of the operator in Python's order of them, or of the comparison.
-enum class Symbol : uint8_t { Add, Sub, Mul, Div, FloorDiv, Lt, Le, Eq, Ne, Gt, Ge, MulNumber, Count };
+enum class Symbol : uint8_t {
+  Add,
+  Sub,
+  Mul,
+  Div,
+  FloorDiv,
+  Remainder,
+  Power,
+  And,
+  Or,
+  Xor,
+  LeftShift,
+  RightShift,
+  Lt,
+  Le,
+  Eq,
+  Ne,
+  Gt,
+  Ge,
+  MulNumber,
+  Negative,
+  Absolute,
+  Invert,
+  InvertTruth,
+  Count
+};
 
 /// `first` symbol `second`, one of which is a tensor; into `first` if `in_place`. A new reference, NotImplemented where the other
 /// one is no operand, or null with an exception.
 PyObject* apply(Symbol symbol, PyObject* first, PyObject* second, bool in_place);
+
+/// The operator before `tensor`; a new reference or null with an exception.
+PyObject* apply(Symbol symbol, PyObject* tensor);
 
 /// Adds `operators` and `functional`, dicts of functions, `building_blocks` and set_encoder to the module. False with an exception.
 bool add_operators(PyObject* module);

@@ -247,6 +247,21 @@ PyObject* in_place(PyObject* first, PyObject* second) {
   return apply(Which, first, second, true);
 }
 
+template <Symbol Which>
+PyObject* unary(PyObject* tensor) {
+  return apply(Which, tensor);
+}
+
+// pow() of three numbers is of integers that are not tensors.
+PyObject* power(PyObject* first, PyObject* second, PyObject* modulus) {
+  if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
+  return apply(Symbol::Power, first, second, false);
+}
+PyObject* power_in_place(PyObject* first, PyObject* second, PyObject* modulus) {
+  if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
+  return apply(Symbol::Power, first, second, true);
+}
+
 PyObject* compare(PyObject* first, PyObject* second, int how) {
   static constexpr Symbol symbols[] = {Symbol::Lt, Symbol::Le, Symbol::Eq, Symbol::Ne, Symbol::Gt, Symbol::Ge};
   return apply(symbols[how], first, second, false);
@@ -298,6 +313,23 @@ PyType_Slot tensor_slots[] = {{Py_tp_new, reinterpret_cast<void*>(refuse)},
                               {Py_nb_multiply, reinterpret_cast<void*>(binary<Symbol::Mul>)},
                               {Py_nb_true_divide, reinterpret_cast<void*>(binary<Symbol::Div>)},
                               {Py_nb_floor_divide, reinterpret_cast<void*>(binary<Symbol::FloorDiv>)},
+                              {Py_nb_remainder, reinterpret_cast<void*>(binary<Symbol::Remainder>)},
+                              {Py_nb_power, reinterpret_cast<void*>(power)},
+                              {Py_nb_and, reinterpret_cast<void*>(binary<Symbol::And>)},
+                              {Py_nb_or, reinterpret_cast<void*>(binary<Symbol::Or>)},
+                              {Py_nb_xor, reinterpret_cast<void*>(binary<Symbol::Xor>)},
+                              {Py_nb_lshift, reinterpret_cast<void*>(binary<Symbol::LeftShift>)},
+                              {Py_nb_rshift, reinterpret_cast<void*>(binary<Symbol::RightShift>)},
+                              {Py_nb_negative, reinterpret_cast<void*>(unary<Symbol::Negative>)},
+                              {Py_nb_absolute, reinterpret_cast<void*>(unary<Symbol::Absolute>)},
+                              {Py_nb_invert, reinterpret_cast<void*>(unary<Symbol::Invert>)},
+                              {Py_nb_inplace_remainder, reinterpret_cast<void*>(in_place<Symbol::Remainder>)},
+                              {Py_nb_inplace_power, reinterpret_cast<void*>(power_in_place)},
+                              {Py_nb_inplace_and, reinterpret_cast<void*>(in_place<Symbol::And>)},
+                              {Py_nb_inplace_or, reinterpret_cast<void*>(in_place<Symbol::Or>)},
+                              {Py_nb_inplace_xor, reinterpret_cast<void*>(in_place<Symbol::Xor>)},
+                              {Py_nb_inplace_lshift, reinterpret_cast<void*>(in_place<Symbol::LeftShift>)},
+                              {Py_nb_inplace_rshift, reinterpret_cast<void*>(in_place<Symbol::RightShift>)},
                               {Py_nb_inplace_add, reinterpret_cast<void*>(in_place<Symbol::Add>)},
                               {Py_nb_inplace_subtract, reinterpret_cast<void*>(in_place<Symbol::Sub>)},
                               {Py_nb_inplace_multiply, reinterpret_cast<void*>(in_place<Symbol::Mul>)},

@@ -74,7 +74,8 @@ class PreparedWork final : public Prepared {
     // Larger only where a grid could not have as many blocks.
     work_.block_elements = std::max<int64_t>(16 * kTile, plan.nest.total / kMostBlocks + 1);
     for (int t = 0; t < plan.nest.operands; ++t) work_.route[t] = route_of(plan, t);
-    if (work_.kind == OperatorKind::Map) work_.map = tiles().map[plan.info->map][computed_as(plan.dtype[1])];
+    if (work_.kind == OperatorKind::Map)
+      work_.map = tiles().map[plan.info->map][computed_as(plan.dtype[plan.info->model()])];
     if (work_.kind == OperatorKind::Cast) {
       const int to = plan.dtype[0] == INFINI_DTYPE_BOOL ? kComputed : computed_as(plan.dtype[0]);
       work_.cast = casts[to][computed_as(plan.dtype[1])];

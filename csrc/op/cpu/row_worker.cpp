@@ -1,6 +1,7 @@
 #include "op/cpu/row_worker.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <type_traits>
@@ -49,8 +50,8 @@ class RowWorker {
 
   bool run(int64_t begin, int64_t end) {
     if (!find_memory()) return false;
-    std::copy_n(work_.attributes, rows_.attributes, scalars_);
-    scalars_[rows_.attributes] = static_cast<double>(length_);
+    for (int i = 0; i < rows_.attributes; ++i) scalars_[i] = number(work_.attributes[i]);
+    scalars_[rows_.attributes] = number(static_cast<double>(length_));
     fill_what_is_missing();
     const RowNest& outer = work_.rows.rows;
     Position position(outer, begin);
@@ -75,6 +76,11 @@ class RowWorker {
   }
 
  private:
+  // A number of all rows, as expressions of the computed type take it.
+  double number(double value) const {
+    return work_.is_whole ? std::bit_cast<double>(static_cast<int64_t>(value)) : value;
+  }
+
   // Rows of the innermost level.
   void run_some(int64_t begin, int64_t count) {
     const RowNest& outer = work_.rows.rows;
@@ -223,7 +229,7 @@ class RowWorker {
         apply(step.loop, step.reads, begin, count, term_);
       }
       const double part = tile(static_cast<size_t>(count), terms);
-      all = combine(step.kind, all, part);
+      all = work_.is_whole ? combine_whole(step.kind, all, part) : combine(step.kind, all, part);
     });
     return all;
   }
@@ -238,6 +244,21 @@ class RowWorker {
         return a * b;
       default:
         return a + b;
+    }
+  }
+
+  double combine_whole(RowStepKind kind, double a_bits, double b_bits) const {
+    const auto a = std::bit_cast<uint64_t>(a_bits), b = std::bit_cast<uint64_t>(b_bits);
+    const bool is_less = work_.computed == U64 ? a < b : static_cast<int64_t>(a) < static_cast<int64_t>(b);
+    switch (kind) {
+      case RowStepKind::Max:
+        return is_less ? b_bits : a_bits;
+      case RowStepKind::Min:
+        return is_less ? a_bits : b_bits;
+      case RowStepKind::Prod:
+        return std::bit_cast<double>(a * b);
+      default:
+        return std::bit_cast<double>(a + b);
     }
   }
 

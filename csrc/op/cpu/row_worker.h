@@ -19,6 +19,7 @@ uint32_t staged_tensors(const OperatorInfo& info, const RowsPlan& rows, const Ro
 struct RowWork {
   const OperatorInfo* info;
   Computed computed;
+  bool is_whole;  // that is an integer, and the numbers of a row are the bits of integers of 64 bits
   int64_t block_rows;
   uint32_t staged;
   RowsPlan rows;

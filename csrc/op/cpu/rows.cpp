@@ -19,12 +19,10 @@ class PreparedRows final : public Prepared {
     const OperatorInfo& info = *plan.info;
     work_.info = &info;
     work_.rows = *plan.rows;
-    work_.computed = computed_as(plan.dtype[info.outputs]);
-    for (int t = 0; t < info.tensors; ++t) {
-      const infiniDtype_t dtype = plan.dtype[t];
-      work_.route[t] = {static_cast<int32_t>(size_of(dtype)), computed_size(dtype),
-                        t < info.outputs ? to_memory(dtype) : from_memory(dtype)};
-    }
+    const infiniDtype_t type = row_type(info, plan.dtype[info.outputs]);
+    work_.computed = computed_as(type);
+    work_.is_whole = is_whole(type);
+    for (int t = 0; t < info.tensors; ++t) work_.route[t] = route_of(plan, t);
     // Twice as many elements as blocks of element-wise operators have, but whole rows, since the first of them waits for memory; more
     // only where a grid could not have as many blocks.
     const int64_t rows = plan.rows->rows.total, length = std::max<int64_t>(1, plan.rows->length());
@@ -48,6 +46,20 @@ class PreparedRows final : public Prepared {
   }
 
  private:
+  Route route_of(const Plan& plan, int tensor) const {
+    const infiniDtype_t dtype = plan.dtype[tensor];
+    const bool is_output = tensor < plan.info->outputs;
+    Route route{static_cast<int32_t>(size_of(dtype)), computed_size(dtype),
+                is_output ? to_memory(dtype) : from_memory(dtype)};
+    const Computed own = computed_as(dtype);
+    // Integers that are reduced in a wider type. Truth is written as it is.
+    if (work_.is_whole && own != work_.computed && !(is_output && plan.info->dtype_rule == DtypeRule::Truth)) {
+      route.computed_size = computed_size(row_type(*plan.info, plan.dtype[plan.info->outputs]));
+      route.convert = is_output ? casts[own][work_.computed] : casts[work_.computed][own];
+    }
+    return route;
+  }
+
   infinirtXKernelFn kernel_;
   RowWork work_;
 };

@@ -7,6 +7,24 @@ namespace infiniop::cpu {
 
 namespace {
 
+// Of one row: see ReduceTile.
+template <class T>
+T row_number(double given) {
+  if constexpr (T(0.5) != T(0)) {
+    return static_cast<T>(given);
+  } else {
+    return static_cast<T>(__builtin_bit_cast(int64_t, given));
+  }
+}
+template <class T>
+double as_row_number(T value) {
+  if constexpr (T(0.5) != T(0)) {
+    return static_cast<double>(value);
+  } else {
+    return __builtin_bit_cast(double, static_cast<int64_t>(value));
+  }
+}
+
 #include "infiniop/generated/maps.inc"
 #include "infiniop/generated/rows.inc"
 
@@ -38,7 +56,7 @@ struct ProdOf {
 // Comparisons are such that what is not a number comes through.
 struct MaxOf {
   template <class T>
-  static constexpr T kOfNothing = T(0.5) == T(0) ? T(0) : T(-__builtin_huge_val());
+  static constexpr T kOfNothing = number_as<T>(-__builtin_huge_val());
   template <class T>
   static void add(T& all, const T& next) {
     all = (all > next) | (all != all) ? all : next;
@@ -46,7 +64,7 @@ struct MaxOf {
 };
 struct MinOf {
   template <class T>
-  static constexpr T kOfNothing = T(0.5) == T(0) ? T(-1) : T(__builtin_huge_val());
+  static constexpr T kOfNothing = number_as<T>(__builtin_huge_val());
   template <class T>
   static void add(T& all, const T& next) {
     all = (all < next) | (all != all) ? all : next;
@@ -99,7 +117,7 @@ double reduce_tile(size_t count, const void* in) {
   T rest = How::template kOfNothing<T>;
   for (; i < count; ++i) How::add(rest, from[i]);
   How::add(lanes[0], rest);
-  return static_cast<double>(lanes[0]);
+  return as_row_number(lanes[0]);
 }
 
 // Four rows by as many columns as stay in registers, written with vectors of 64 bytes, which compilers split as the machine needs.
@@ -142,17 +160,9 @@ void multiply_tile(int64_t m, int64_t n, int64_t k, const void* a_data, const vo
 }  // namespace
 
 // Of the types that rows are computed in.
-#define INFINIOP_REDUCE(how)  \
-  {reduce_tile<float, how>,   \
-   reduce_tile<double, how>,  \
-   nullptr,                   \
-   nullptr,                   \
-   nullptr,                   \
-   nullptr,                   \
-   reduce_tile<uint8_t, how>, \
-   nullptr,                   \
-   nullptr,                   \
-   nullptr}
+#define INFINIOP_REDUCE(how)                                                        \
+  {reduce_tile<float, how>,   reduce_tile<double, how>,  nullptr, nullptr, nullptr, \
+   reduce_tile<int64_t, how>, reduce_tile<uint8_t, how>, nullptr, nullptr, reduce_tile<uint64_t, how>}
 
 extern const Tiles INFINIOP_TILES = {
     {INFINIOP_MAP_ROWS},

@@ -20,8 +20,8 @@ enum Computed : int8_t { F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, kComput
 using MapTile = void (*)(size_t count, void* out, const void* const* in, const double* attributes);
 // sum[m, n] += a[m, k] * b[k, n], all in rows without gaps: for machines without a library of linear algebra.
 using MultiplyTile = void (*)(int64_t m, int64_t n, int64_t k, const void* a, const void* b, void* sum);
-// One number of all elements, any number of them: the sum and so on, or what a sum of nothing is. Numbers go through double as they
-// are.
+// One number of all elements, any number of them: the sum and so on, or what a sum of nothing is. Floating-point numbers go through double
+// as they are; of an integer it is the bits of 64, which are only carried.
 using ReduceTile = double (*)(size_t count, const void* in);
 using ConvertTile = void (*)(size_t count, void* out, const void* in);
 

@@ -30,7 +30,7 @@ template <Reduction How, class T>
 __device__ __forceinline__ T nothing() {
   if constexpr (How == Reduction::Sum) return T(0);
   if constexpr (How == Reduction::Prod) return T(1);
-  if constexpr (kIsWhole<T>) return How == Reduction::Max ? T(0) : T(-1);
+  if constexpr (kIsWhole<T>) return number_as<T>(How == Reduction::Max ? -1e30 : 1e30);  // the ends of the range
   return static_cast<T>(float_of(How == Reduction::Max ? 0xFF800000u : 0x7F800000u));
 }
 
@@ -48,6 +48,12 @@ __device__ __forceinline__ float exchange(float value, int distance) {
 }
 __device__ __forceinline__ double exchange(double value, int distance) {
   return __shfl_xor_sync(0xFFFFFFFFu, value, distance);
+}
+__device__ __forceinline__ int64_t exchange(int64_t value, int distance) {
+  return static_cast<int64_t>(__shfl_xor_sync(0xFFFFFFFFu, static_cast<long long>(value), distance));
+}
+__device__ __forceinline__ uint64_t exchange(uint64_t value, int distance) {
+  return static_cast<uint64_t>(__shfl_xor_sync(0xFFFFFFFFu, static_cast<unsigned long long>(value), distance));
 }
 __device__ __forceinline__ uint8_t exchange(uint8_t value, int distance) {
   return static_cast<uint8_t>(__shfl_xor_sync(0xFFFFFFFFu, static_cast<unsigned>(value), distance));
@@ -159,7 +165,7 @@ struct Row {
   template <int Input>
   __device__ __forceinline__ Computed value(const Pack<In, Width>* packs, const Columns<Width>& columns, int i) const {
     if constexpr (!kIsColumn[Input]) {
-      return widen(packs[Input].at[i]);
+      return static_cast<Computed>(widen(packs[Input].at[i]));
     } else if constexpr (has_column(Input)) {
       return static_cast<Computed>(widen(static_cast<const Column<Input, Width, true>&>(columns).pack.at[i]));
     } else {

@@ -63,7 +63,7 @@ RowVariant row_variant_of(const Plan& plan) {
   variant.width = width_of(plan);
   variant.element_threads = threads_for(length, 4);
   // 64 bytes in the registers of a thread, and twice as many in those of long rows: more would leave too few for others.
-  const auto size = static_cast<int64_t>(size_of(plan.dtype[plan.info->outputs]));
+  const auto size = std::max<int64_t>(2, static_cast<int64_t>(size_of(plan.dtype[plan.info->outputs])));
   const int64_t items = length / variant.width, usual = std::max<int64_t>(1, 64 / size / variant.width);
   variant.threads = threads_for(items, usual);
   variant.items = 1;
@@ -107,7 +107,7 @@ std::string row_variant_text(const Plan& plan, const RowVariant& variant) {
   text += "namespace infiniop {\n";
   text += "using In = " + std::string(element_type(plan.dtype[input(0)])) + ";\n";
   text += "using Out = " + std::string(element_type(plan.dtype[0])) + ";\n";
-  text += "using Computed = " + computed_type(plan.dtype[input(0)]) + ";\n";
+  text += "using Computed = " + computed_type(row_type(info, plan.dtype[input(0)])) + ";\n";
   text += number("kInputs", rows.inputs) + number("kOutputs", info.outputs);
   text += number("kRowLevels", plan.rows->rows.levels) + number("kColumnLevels", plan.rows->columns.levels);
   text += number("kRowThreads", variant.threads) + number("kRowItems", variant.items);

@@ -33,6 +33,9 @@ constexpr char kWrittenNames[] =
 constexpr char kExpression[] =
 #include "infiniop/generated/expression.h.inc"
     ;
+constexpr char kElementary[] =
+#include "infiniop/generated/elementary.h.inc"
+    ;
 constexpr char kNarrow[] =
 #include "infiniop/generated/narrow.h.inc"
     ;
@@ -161,6 +164,7 @@ Variant variant_of(const Plan& plan) {
   variant.inputs = nest.operands - 1;
   variant.levels = nest.levels;
   std::copy_n(plan.dtype, kMaxOperands, variant.dtype);
+  variant.model = plan.info->model();
   Lie lies[kMaxOperands] = {};
   for (int t = 1; t < nest.operands; ++t) variant.lie[t - 1] = lies[t] = lie_of(nest, t);
   variant.width = width_of(nest, plan.dtype, lies);
@@ -196,7 +200,7 @@ std::string variant_text(const Variant& variant) {
   text += "constexpr int kLevels = " + std::to_string(variant.levels) + ";\n";
   text += "constexpr Lie kLie[3] = {";
   for (int t = 0; t < 3; ++t) text += (t ? ", " : "") + std::string(name_of(variant.lie[t]));
-  return text + "};\n" + expression_text(variant.kind, variant.map, variant.dtype[0], variant.dtype[1]) +
+  return text + "};\n" + expression_text(variant.kind, variant.map, variant.dtype[0], variant.dtype[variant.model]) +
          "}  // namespace infiniop\n";
 }
 
@@ -204,9 +208,10 @@ const char* program_text() { return kProgram; }
 const char* chain_program_text() { return kChainProgram; }
 const char* rows_program_text() { return kRowsProgram; }
 
-std::array<std::pair<const char*, const char*>, 7> program_files() {
+std::array<std::pair<const char*, const char*>, 8> program_files() {
   return {{{"cstdint", kIntegers},
            {"op/expression.h", kExpression},
+           {"op/elementary.h", kElementary},
            {"op/narrow.h", kNarrow},
            {"op/nvidia/arguments.h", kArguments},
            {"op/nvidia/elements.h", kElements},

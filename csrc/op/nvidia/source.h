@@ -17,6 +17,7 @@ struct Variant {
   OperatorKind kind;
   int map;                           // of OperatorKind::Map
   infiniDtype_t dtype[kMaxOperands];
+  int model;  // the operand that decides what is computed in
   int inputs;
   int levels;
   int width;        // elements per item of the kernel for vectors; 1: there is none
@@ -43,7 +44,7 @@ inline constexpr const char* kCompileOptions[] = {"-std=c++17", "--fmad=false", 
 const char* program_text();
 const char* chain_program_text();
 const char* rows_program_text();
-std::array<std::pair<const char*, const char*>, 7> program_files();
+std::array<std::pair<const char*, const char*>, 8> program_files();
 
 // How an element of the type is called there, and the type that it is computed in.
 const char* element_type(infiniDtype_t dtype);

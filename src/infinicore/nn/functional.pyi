@@ -9,15 +9,22 @@ __all__ = [
     "RopeAlgo",
     "add_rms_norm",
     "causal_softmax",
+    "celu",
+    "elu",
     "embedding",
     "flash_attention",
     "gelu",
     "gelu_tanh",
+    "hardshrink",
+    "hardsigmoid",
     "hardswish",
     "hardtanh",
     "layer_norm",
+    "leaky_relu",
     "linear",
     "log_softmax",
+    "logsigmoid",
+    "mish",
     "prelu",
     "quick_gelu",
     "relu",
@@ -31,10 +38,12 @@ __all__ = [
     "silu_and_mul",
     "softmax",
     "softplus",
+    "softshrink",
     "softsign",
     "swiglu",
     "tanh",
     "tanhshrink",
+    "threshold",
 ]
 
 def add_rms_norm(
@@ -51,6 +60,12 @@ def add_rms_norm(
 def causal_softmax(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`Softmax` of what row `i` of a matrix may see: all columns but the last `rows - 1 - i`. The others become 0."""
 
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """`input` where it is positive, `alpha * (exp(input / alpha) - 1)` elsewhere."""
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """`input` where it is positive, `alpha * (exp(input) - 1)` elsewhere."""
+
 def embedding(input: Tensor, weight: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The rows of `weight` that `input` names. A number that is no row's is an error of the stream."""
 
@@ -59,6 +74,12 @@ def gelu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def gelu_tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Gelu, approximated with a hyperbolic tangent."""
+
+def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
+    """`input`, and 0 where it is not over `lambd` in size."""
+
+def hardsigmoid(input: Tensor, inplace: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """`relu6(input + 3) / 6`."""
 
 def hardswish(input: Tensor, inplace: bool = False, *, out: Tensor | None = None) -> Tensor:
     """`input * relu6(input + 3) / 6`."""
@@ -84,8 +105,19 @@ def layer_norm(
 ) -> Tensor:
     """A row with its mean taken away, divided by its standard deviation, times the weights, plus the bias; and, where they are asked for, what there is before the weights, and the deviation."""
 
+def leaky_relu(
+    input: Tensor, negative_slope: float = 0.01, inplace: bool = False, *, out: Tensor | None = None
+) -> Tensor:
+    """`input` where it is positive, `input * negative_slope` elsewhere."""
+
 def log_softmax(input: Tensor, dim: int = -1, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of `Softmax`, computed without leaving the type's range."""
+
+def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of `sigmoid(input)`."""
+
+def mish(input: Tensor, inplace: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """`input * tanh(log(1 + exp(input)))`."""
 
 def prelu(input: Tensor, weight: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`input` where it is positive, `weight * input` elsewhere; the weight may be broadcast."""
@@ -140,6 +172,9 @@ def softplus(
 ) -> Tensor:
     """`log(1 + exp(beta * input)) / beta`, and `input` itself where `beta * input` is over the threshold."""
 
+def softshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
+    """`input`, nearer to 0 by `lambd`, and 0 where it is not that far."""
+
 def softsign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`input / (1 + abs(input))`."""
 
@@ -151,3 +186,8 @@ def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def tanhshrink(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`input - tanh(input)`."""
+
+def threshold(
+    input: Tensor, threshold: float, value: float, inplace: bool = False, *, out: Tensor | None = None
+) -> Tensor:
+    """`input` where it is over `threshold`, `value` elsewhere."""

@@ -199,6 +199,8 @@ def right_ones(operator: Operator) -> dict[str, Description]:
     given: dict[str, Description] = {
         tensor.name: (dtype, shapes[tensor.place], None) for tensor in operator.tensors
     }
+    for name in operator.truths:
+        given[name] = ("BOOL", *given[name][1:])
     if operator.halves:
         given[operator.inputs[0].name] = (dtype, (2, 6), None)
     if operator.dtype_rule == "truth":
@@ -220,7 +222,10 @@ def wrong_ones(operator: Operator) -> list[tuple[str, str, dict[str, Description
     unknown = [dtype for dtype in EVERYTHING if dtype not in operator.dtypes]
     if unknown:
         changed = {name: (unknown[0], *right[name][1:]) for name in inputs or [out]}
+        changed |= {name: right[name] for name in operator.truths}
         add(f"{unknown[0]} is no type of {operator.name}", "BAD_TENSOR_DTYPE", **changed)
+    for name in operator.truths:
+        add(f"{name} cannot be F32", "BAD_TENSOR_DTYPE", **{name: ("F32", *right[name][1:])})
     if operator.dtype_rule != "same":
         add(f"{out} cannot be C64", "BAD_TENSOR_DTYPE", **{out: ("C64", *right[out][1:])})
     elif len({*inputs, out}) > 1:

@@ -87,6 +87,8 @@ def ordinary(operator: Operator, dtype: str, shape: Shape, seed: int) -> Operand
     random = np.random.default_rng(seed)
     if dtype in FLOATS:
         return whole(np.asarray(random.uniform(*operator.domain, shape)).astype(NUMPY[dtype]))
+    if dtype == "BOOL":
+        return whole(np.asarray(random.random(shape) < 0.5))
     low = -9 if np.iinfo(NUMPY[dtype]).min < 0 else 0
     return whole(np.asarray(random.integers(low, 9, shape)).astype(NUMPY[dtype]))
 
@@ -98,6 +100,8 @@ def facts_of(dtype: str) -> Any:
 
 
 def special(dtype: str, extremes: bool) -> list[Any]:
+    if dtype == "BOOL":
+        return [False, True]
     if dtype not in FLOATS:
         limits = np.iinfo(NUMPY[dtype])
         signed = [limits.min, limits.min + 1, -3, -1] if limits.min < 0 else []

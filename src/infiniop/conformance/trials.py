@@ -34,7 +34,7 @@ from .written_trials import written_layouts, written_values
 __all__ = ["LAYOUTS", "VALUES", "wrong_elements"]
 
 # A few of every kind: on some devices each type of each operator is compiled when it is first asked for.
-COMPUTED = ("F16", "BF16", "F32", "F64", "I32", "U8")
+COMPUTED = ("F16", "BF16", "F32", "F64", "I32", "U8", "BOOL")
 MOVED = ("BYTE", "BOOL", "F16", "F32", "I64", "C128")
 CAST = ("BOOL", "F16", "F32", "I32", "U8")
 NUMBER = 2.5  # for attributes without a default; exact in every floating-point type
@@ -58,8 +58,23 @@ def reference(operator: Operator, inputs: list[Array], dtype: str, values: dict[
         if dtype in FLOATS:
             return operator.reference(np, *(np.asarray(a).astype(np.float64) for a in inputs), **values)
         return operator.reference(
-            np, *inputs, **{name: NUMPY[dtype](value) for name, value in values.items()}
+            np, *inputs, **{name: nearest(value, dtype) for name, value in values.items()}
         )
+
+
+def nearest(value: float, dtype: str) -> Array:
+    """The nearest integer that there is, without a fraction."""
+    limits = np.iinfo(NUMPY[dtype])
+    return NUMPY[dtype](int(min(max(value, limits.min), limits.max)))
+
+
+def input_types(operator: Operator, dtype: str) -> list[str]:
+    """What holds truth is BOOL, whatever the others are."""
+    return ["BOOL" if tensor.holds_truth else dtype for tensor in operator.inputs]
+
+
+def ordinary_inputs(operator: Operator, dtype: str, shape: Shape) -> list[Operand]:
+    return [ordinary(operator, kind, shape, i) for i, kind in enumerate(input_types(operator, dtype))]
 
 
 def map_trial(operator: Operator, dtype: str, inputs: list[Operand], out: Operand, what: str) -> Trial:
@@ -80,7 +95,8 @@ def map_trial(operator: Operator, dtype: str, inputs: list[Operand], out: Operan
         limit = allowed * units(expected, dtype)
     else:
         expected = expected.astype(NUMPY[result_type])
-    dtypes = dict.fromkeys(names, dtype) | {operator.output.name: result_type}
+    dtypes = dict(zip(names, input_types(operator, dtype), strict=True))
+    dtypes[operator.output.name] = result_type
     return Trial(f"{dtype}, {what}", operands, dtypes, expected, limit, values)
 
 
@@ -102,16 +118,18 @@ def without_last(operator: Operator, dtype: str) -> Trial:
 
 
 def map_values(operator: Operator) -> Iterator[Trial]:
-    count = len(operator.inputs)
     for dtype in first_of(operator, COMPUTED):
         shape = (3, 140) if operator.halves else (3, 70)
-        inputs = [ordinary(operator, dtype, shape, i) for i in range(count)]
+        inputs = ordinary_inputs(operator, dtype, shape)
         yield map_trial(operator, dtype, inputs, map_output(operator, dtype, (3, 70)), "contiguous")
         if operator.scalar_expression:
             yield without_last(operator, dtype)
-        operands = len(operator.operands)
-        rows = list(product(special(dtype, operator.extremes), repeat=operands))
-        columns = [np.array(column).astype(NUMPY[dtype]) for column in zip(*rows, strict=True)]
+        types = [dtype, dtype] if operator.halves else input_types(operator, dtype)
+        rows = list(product(*(special(kind, operator.extremes) for kind in types)))
+        columns = [
+            np.array(column).astype(NUMPY[kind])
+            for kind, column in zip(types, zip(*rows, strict=True), strict=True)
+        ]
         inputs = (
             [whole(np.concatenate(columns))] if operator.halves else [whole(column) for column in columns]
         )
@@ -125,8 +143,10 @@ def map_layouts(operator: Operator) -> Iterator[Trial]:
     count = len(operator.inputs)
     for dtype in first_of(operator, ("F32",)):
 
-        def make(shape: Shape, seed: int, dtype: str = dtype) -> Operand:
-            return ordinary(operator, dtype, shape, seed)
+        def make(
+            shape: Shape, seed: int, types: tuple[str, ...] = tuple(input_types(operator, dtype))
+        ) -> Operand:
+            return ordinary(operator, types[seed], shape, seed)
 
         def output(shape: Shape, dtype: str = dtype) -> Operand:
             return map_output(operator, dtype, shape)
@@ -301,7 +321,7 @@ def product_layouts(operator: Operator) -> Iterator[Trial]:
 
 # ---- rows as a whole
 
-ROWS = ("F16", "BF16", "F32", "F64", "BOOL")
+ROWS = ("F16", "BF16", "F32", "F64", "BOOL", "I32")
 # What C takes as a float is that for the reference, too.
 SINGLE = {"float": np.float32}
 
@@ -334,6 +354,11 @@ def row_limit(operator: Operator, expected: Array, dtype: str) -> Array | None:
     return 0.5 * units(expected, dtype) + operator.ulps * units(finite, "F64" if dtype == "F64" else "F32")
 
 
+def exact(array: Array) -> Array:
+    """In float64, and integers as they are."""
+    return array if array.dtype.kind in "iub" else array.astype(np.float64)
+
+
 def row_trial(
     operator: Operator,
     dtype: str,
@@ -347,14 +372,14 @@ def row_trial(
     arrays = [
         np.float64(tensor.default or 0)
         if operand is None
-        else operand.view.astype(np.float64)
+        else exact(operand.view)
         if tensor.place == "column"
-        else np.moveaxis(operand.view.astype(np.float64), axis, -1)
+        else np.moveaxis(exact(operand.view), axis, -1)
         for tensor, operand in zip(operator.inputs, inputs, strict=True)
     ]
     with np.errstate(all="ignore"):
         results = operator.reference(np, *arrays, **values)
-    result_type = "U8" if operator.dtype_rule == "truth" else dtype
+    result_type = "U8" if operator.dtype_rule == "truth" else operator.result_type(dtype)
     operands: dict[str, Operand | None] = {}
     compared = []
     for tensor, result in zip(

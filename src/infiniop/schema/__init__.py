@@ -7,16 +7,20 @@ from .arithmetic import OPERATORS as ARITHMETIC
 from .attention import OPERATORS as ATTENTION
 from .functions import OPERATORS as FUNCTIONS
 from .indexing import OPERATORS as INDEXING
+from .logic import OPERATORS as LOGIC
 from .model import Attribute, Operator, Tensor
 from .movement import OPERATORS as MOVEMENT
 from .norms import OPERATORS as NORMS
 from .products import OPERATORS as PRODUCTS
 from .reductions import OPERATORS as REDUCTIONS
+from .rounding import OPERATORS as ROUNDING
 
 # As a reader looks for them.
 GROUPS: dict[str, tuple[Operator, ...]] = {
     "Arithmetic and comparisons": ARITHMETIC,
+    "Bits, truth, choice": LOGIC,
     "Functions of one number": FUNCTIONS,
+    "Signs and rounding": ROUNDING,
     "Activations": ACTIVATIONS,
     "Rows as a whole": NORMS,
     "One number from each row": REDUCTIONS,

@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
-from .model import FLOATS, INTEGERS, NUMBERS, Attribute, Operator, Tensor
+from typing import Any
+
+from .model import FLOATS, INTEGERS, NUMBERS, REALS, Attribute, Operator, Tensor
 from .shapes import binary, unary
+
+
+def _power(np: Any, x: Any, exponent: Any) -> Any:
+    if x.dtype.kind == "f":
+        return np.power(x, exponent)
+    # Of integers NumPy has no negative powers: of 1 and -1 they are integers, and of others 0.
+    power = np.power(x, np.where(exponent < 0, 0, exponent).astype(x.dtype))
+    inverse = np.where(x == 1, 1, np.where((x < 0) & (x + 1 == 0), np.where(exponent % 2 == 0, 1, -1), 0))
+    return np.where(exponent < 0, inverse.astype(x.dtype), power)
+
 
 OPERATORS: tuple[Operator, ...] = (
     binary(
@@ -60,6 +72,42 @@ OPERATORS: tuple[Operator, ...] = (
         dtypes=NUMBERS,
     ),
     binary(
+        "Remainder",
+        "remainder(a, b)",
+        lambda np, a, b: np.remainder(a, b),
+        "What `floor_divide` leaves of `a`; it has the sign of `b`. For integers and `b` zero it is 0.",
+        symbol="%",
+        dtypes=NUMBERS,
+        published=False,
+    ),
+    binary(
+        "Maximum",
+        "maximum(a, b)",
+        lambda np, a, b: np.maximum(a, b),
+        "The larger one; what is not a number stays so.",
+        dtypes=REALS,
+        published=False,
+        ulps=0,
+    ),
+    binary(
+        "Minimum",
+        "minimum(a, b)",
+        lambda np, a, b: np.minimum(a, b),
+        "The smaller one; what is not a number stays so.",
+        dtypes=REALS,
+        published=False,
+        ulps=0,
+    ),
+    binary(
+        "Fmax",
+        "fmax(a, b)",
+        lambda np, a, b: np.fmax(a, b),
+        "The larger one; if one of them is not a number, the other.",
+        dtypes=NUMBERS,
+        published=False,
+        ulps=0,
+    ),
+    binary(
         "Fmin",
         "fmin(a, b)",
         lambda np, a, b: np.fmin(a, b),
@@ -73,6 +121,32 @@ OPERATORS: tuple[Operator, ...] = (
         lambda np, a, b: np.hypot(a, b),
         "`sqrt(a * a + b * b)` without overflow on the way.",
         dtypes=FLOATS,
+    ),
+    binary(
+        "Atan2",
+        "atan2(a, b)",
+        lambda np, a, b: np.arctan2(a, b),
+        "The angle of the point with the coordinates `b` and `a`.",
+        dtypes=FLOATS,
+        published=False,
+    ),
+    binary(
+        "Gcd",
+        "gcd(a, b)",
+        lambda np, a, b: np.gcd(a, b),
+        "The largest integer that divides `a` and `b`.",
+        dtypes=INTEGERS,
+        published=False,
+        ulps=0,
+    ),
+    binary(
+        "Lcm",
+        "lcm(a, b)",
+        lambda np, a, b: np.lcm(a, b),
+        "The smallest integer that `a` and `b` divide; it wraps around.",
+        dtypes=INTEGERS,
+        published=False,
+        ulps=0,
     ),
     binary(
         "LogAddExp",
@@ -92,6 +166,25 @@ OPERATORS: tuple[Operator, ...] = (
         dtypes=FLOATS,
         domain=(1, 4),
         ulps=16,
+    ),
+    binary(
+        "Xlogy",
+        "b != b ? b : (a == 0 ? 0 : a * log(b))",
+        lambda np, a, b: np.where(b != b, b, np.where(a == 0, 0, a * np.log(b))),
+        "`a * log(b)`, and 0 where `a` is 0.",
+        dtypes=FLOATS,
+        domain=(0.1, 4),
+        published=False,
+    ),
+    Operator(
+        "Pow",
+        "`x` to the power of `exponent`. Integers wrap around, and their negative powers are 0, but of 1 and -1.",
+        (Tensor("y", "out"), Tensor("x"), Tensor("exponent")),
+        NUMBERS,
+        _power,
+        "power(x, exponent)",
+        symbol="**",
+        published=False,
     ),
     Operator(
         "FloatPower",
@@ -135,7 +228,7 @@ OPERATORS: tuple[Operator, ...] = (
         lambda np, a, b: a == b,
         "1 where `a` and `b` are equal, 0 elsewhere. The output is BOOL, I8 or U8.",
         symbol="==",
-        dtypes=NUMBERS,
+        dtypes=REALS,
         dtype_rule="truth",
         ulps=0,
     ),
@@ -146,7 +239,7 @@ OPERATORS: tuple[Operator, ...] = (
         "1 where `a` and `b` differ, 0 elsewhere. The output is BOOL, I8 or U8.",
         header="not_equal",
         symbol="!=",
-        dtypes=NUMBERS,
+        dtypes=REALS,
         dtype_rule="truth",
         published=False,
         ulps=0,
@@ -157,7 +250,7 @@ OPERATORS: tuple[Operator, ...] = (
         lambda np, a, b: a < b,
         "1 where `a` is less than `b`, 0 elsewhere. The output is BOOL, I8 or U8.",
         symbol="<",
-        dtypes=NUMBERS,
+        dtypes=REALS,
         dtype_rule="truth",
         published=False,
         ulps=0,
@@ -169,7 +262,7 @@ OPERATORS: tuple[Operator, ...] = (
         "1 where `a` is less than `b` or equal to it, 0 elsewhere. The output is BOOL, I8 or U8.",
         header="less_equal",
         symbol="<=",
-        dtypes=NUMBERS,
+        dtypes=REALS,
         dtype_rule="truth",
         published=False,
         ulps=0,
@@ -180,7 +273,7 @@ OPERATORS: tuple[Operator, ...] = (
         lambda np, a, b: a > b,
         "1 where `a` is greater than `b`, 0 elsewhere. The output is BOOL, I8 or U8.",
         symbol=">",
-        dtypes=NUMBERS,
+        dtypes=REALS,
         dtype_rule="truth",
         published=False,
         ulps=0,
@@ -192,22 +285,9 @@ OPERATORS: tuple[Operator, ...] = (
         "1 where `a` is greater than `b` or equal to it, 0 elsewhere. The output is BOOL, I8 or U8.",
         header="greater_equal",
         symbol=">=",
-        dtypes=NUMBERS,
+        dtypes=REALS,
         dtype_rule="truth",
         published=False,
-        ulps=0,
-    ),
-    binary(
-        "BitwiseRightShift",
-        "shift_right(a, b)",
-        lambda np, a, b: np.where(
-            (b < 0) | (b >= 8 * a.dtype.itemsize),
-            np.where(a < 0, -1, 0).astype(a.dtype),
-            np.right_shift(a, np.where((b < 0) | (b >= 8 * a.dtype.itemsize), 0, b).astype(a.dtype)),
-        ),
-        "`a >> b`, filled with the sign. Shifts by less than 0 or by all bits and more leave only the sign.",
-        header="bitwise_right_shift",
-        dtypes=INTEGERS,
         ulps=0,
     ),
     Operator(
@@ -219,6 +299,19 @@ OPERATORS: tuple[Operator, ...] = (
         "clip(x, min_val, max_val)",
         ulps=0,
     ),
+    unary(
+        "Clamp",
+        "clip(x, min_val, max_val)",
+        lambda np, x, min_val, max_val: np.minimum(np.maximum(x, min_val), max_val),
+        "`x`, but not below `min_val` and not above `max_val`; of integers the limits are the nearest that there are. `Clip` takes tensors.",
+        dtypes=NUMBERS,
+        attributes=(
+            Attribute("min_val", "double", "the smallest result", default=float("-inf"), python="min"),
+            Attribute("max_val", "double", "the largest result", default=float("inf"), python="max"),
+        ),
+        published=False,
+        ulps=1,
+    ),
     Operator(
         "Addcmul",
         "`input + value * tensor1 * tensor2`.",
@@ -229,6 +322,18 @@ OPERATORS: tuple[Operator, ...] = (
         attributes=(Attribute("value", "float", "the factor of the product", default=1),),
         domain=(0, 4),  # of different signs, the terms may cancel
         extremes=False,
+    ),
+    Operator(
+        "Addcdiv",
+        "`input + value * tensor1 / tensor2`.",
+        (Tensor("out", "out"), Tensor("input"), Tensor("tensor1"), Tensor("tensor2")),
+        FLOATS,
+        lambda np, input, tensor1, tensor2, value: input + value * tensor1 / tensor2,
+        "input + value * tensor1 / tensor2",
+        attributes=(Attribute("value", "double", "the factor of the quotient", default=1),),
+        domain=(0, 4),  # of different signs, the terms may cancel
+        extremes=False,
+        published=False,
     ),
     Operator(
         "Axpy",

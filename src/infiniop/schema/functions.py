@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .model import FLOATS, Operator
+from .model import FLOATS, NUMBERS, Operator
 from .shapes import unary
 
 
@@ -42,6 +42,26 @@ def _erfinv(np: Any, x: Any) -> Any:
         y = np.clip(y + step, 0, 6)
     inside = np.copysign(y, x)
     return np.where(np.abs(x) < 1, inside, np.where(np.abs(x) == 1, np.copysign(np.inf, x), np.nan))
+
+
+def _lgamma(np: Any, x: Any) -> Any:
+    def of_one(number: float) -> float:
+        if math.isnan(number):
+            return number
+        # At poles it is infinite, as at both ends; Python has no number there.
+        return (
+            math.inf
+            if math.isinf(number) or (number <= 0 and number == math.floor(number))
+            else lgamma(number)
+        )
+
+    def lgamma(number: float) -> float:
+        try:
+            return math.lgamma(number)
+        except OverflowError:
+            return math.inf
+
+    return np.vectorize(of_one, otypes=[float])(x)
 
 
 OPERATORS: tuple[Operator, ...] = (
@@ -99,7 +119,97 @@ OPERATORS: tuple[Operator, ...] = (
         dtypes=FLOATS,
         ulps=8,
     ),
-    unary("Floor", "floor(x)", lambda np, x: np.floor(x), "Rounded down.", dtypes=FLOATS, ulps=0),
+    unary("Sin", "sin(x)", lambda np, x: np.sin(x), "Sine.", dtypes=FLOATS, published=False),
+    unary("Cos", "cos(x)", lambda np, x: np.cos(x), "Cosine.", dtypes=FLOATS, published=False),
+    unary("Atan", "atan(x)", lambda np, x: np.arctan(x), "Arc tangent.", dtypes=FLOATS, published=False),
+    unary("Cosh", "cosh(x)", lambda np, x: np.cosh(x), "Hyperbolic cosine.", dtypes=FLOATS, published=False),
+    unary(
+        "Acosh",
+        "acosh(x)",
+        lambda np, x: np.arccosh(x),
+        "Inverse hyperbolic cosine.",
+        dtypes=FLOATS,
+        domain=(1, 20),
+        published=False,
+    ),
+    unary(
+        "Exp", "exp(x)", lambda np, x: np.exp(x), "`e` to the power of `x`.", dtypes=FLOATS, published=False
+    ),
+    unary(
+        "Exp2", "exp2(x)", lambda np, x: np.exp2(x), "2 to the power of `x`.", dtypes=FLOATS, published=False
+    ),
+    unary("Expm1", "expm1(x)", lambda np, x: np.expm1(x), "`exp(x) - 1`.", dtypes=FLOATS, published=False),
+    unary(
+        "Log",
+        "log(x)",
+        lambda np, x: np.log(x),
+        "Natural logarithm.",
+        dtypes=FLOATS,
+        domain=(0, 100),
+        published=False,
+    ),
+    unary(
+        "Log2",
+        "log2(x)",
+        lambda np, x: np.log2(x),
+        "Logarithm to base 2.",
+        dtypes=FLOATS,
+        domain=(0, 100),
+        published=False,
+    ),
+    unary(
+        "Sqrt",
+        "sqrt(x)",
+        lambda np, x: np.sqrt(x),
+        "Square root.",
+        dtypes=FLOATS,
+        domain=(0, 100),
+        published=False,
+        ulps=1,
+    ),
+    unary(
+        "Rsqrt",
+        "rsqrt(x)",
+        lambda np, x: 1 / np.sqrt(x),
+        "`1 / sqrt(x)`.",
+        dtypes=FLOATS,
+        domain=(0, 100),
+        published=False,
+        ulps=2,
+    ),
+    unary("Square", "x * x", lambda np, x: x * x, "`x * x`.", dtypes=NUMBERS, published=False, ulps=1),
+    unary(
+        "Lgamma",
+        "lgamma(x)",
+        _lgamma,
+        "The logarithm of the gamma function's size.",
+        dtypes=FLOATS,
+        domain=(3, 20),  # it is 0 at 1 and 2, and in between near the poles, where everything is many units
+        published=False,
+        ulps=16,  # of doubles: Python's own, which stands for the truth here, is off by as much
+    ),
+    unary(
+        "DegToRad",
+        "x * 0.017453292519943295",
+        lambda np, x: x * (math.pi / 180),
+        "An angle in degrees, in radians.",
+        dtypes=FLOATS,
+        python="deg2rad",
+        header="deg2rad",
+        published=False,
+        ulps=2,
+    ),
+    unary(
+        "RadToDeg",
+        "x * 57.29577951308232",
+        lambda np, x: x * (180 / math.pi),
+        "An angle in radians, in degrees.",
+        dtypes=FLOATS,
+        python="rad2deg",
+        header="rad2deg",
+        published=False,
+        ulps=2,
+    ),
     unary(
         "Log10",
         "log10(x)",

@@ -14,6 +14,7 @@ SIGNED = ("I8", "I16", "I32", "I64")
 INTEGERS = (*SIGNED, "U8", "U16", "U32", "U64")
 NUMBERS = (*FLOATS, *INTEGERS)
 COMPLEX = ("C16", "C32", "C64", "C128")
+WHOLE = ("BOOL", *INTEGERS)
 REALS = ("BOOL", *NUMBERS)
 EVERYTHING = ("BYTE", *REALS, *COMPLEX)
 
@@ -30,7 +31,7 @@ CTYPES = ("float", "double", "int", "bool", "size_t", "int64_t", "char")
 INDICES = ("I32", "I64")
 
 Role = Literal["out", "inout", "in", "unused"]
-DtypeRule = Literal["same", "truth", "cast"]
+DtypeRule = Literal["same", "truth", "cast", "wide"]
 Kind = Literal["map", "copy", "cast", "constant", "fill", "gemm", "rows", "written", "shaped"]
 Place = Literal["element", "column", "row"]
 
@@ -63,6 +64,10 @@ class Tensor:
 
     python: str = ""
     """Its name in Python, where it is not the one that such inputs have in all operators."""
+
+    holds_truth: bool = False
+    """Of inputs of element-wise operators: the elements are BOOL, U8 or I8, whatever type the others have. In expressions it is a
+    `uint8_t`, of which only whether it is 0 counts."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +144,7 @@ class Attribute:
     doc: str
     at_compute: bool = False
     default: float | None = None
-    """What a call from Python may leave out; C functions take every attribute."""
+    """What a call from Python may leave out; C functions take every attribute. Infinite ones are written `None` in Python."""
 
     python: str = ""
     """Its name in Python, where that is another one."""
@@ -195,7 +200,8 @@ class Operator:
     """The file below infiniop/ops/, without .h; the name in small letters unless said otherwise."""
 
     dtype_rule: DtypeRule = "same"
-    """`same`: all tensors have one type; `truth`: the output holds 0 and 1; `cast`: the output has any of `dtypes`."""
+    """`same`: all tensors have one type; `truth`: the output holds 0 and 1; `cast`: the output has any of `dtypes`; `wide`, of rows: as
+    `same`, but of integers and BOOL the output is I64."""
 
     has_workspace: bool = True
     """False where the published functions have no workspace in them."""
@@ -207,7 +213,8 @@ class Operator:
     """The inputs in the order in which Python takes them, where it is not that of `tensors`."""
 
     symbol: str = ""
-    """What calls it between two tensors in Python: "+", "<", ...; "* number" where the second operand is a number."""
+    """What calls it between two tensors in Python: "+", "<", ...; "* number" where the second operand is a number; "neg", "abs" and
+    "~" before one, and "~ bool" before one of type BOOL."""
 
     functional: bool = False
     """Whether `infinicore.nn.functional` has it, too."""
@@ -269,6 +276,10 @@ class Operator:
             raise ValueError(f"{self.name}: `written` has shapes, the other kinds have none")
         if (self.kind == "map" and not self.in_python) != bool(self.expression):
             raise ValueError(f"{self.name}: `map` has an expression, the other kinds have none")
+        if any(tensor.holds_truth for tensor in self.inputs) and (
+            self.kind != "map" or all(tensor.holds_truth for tensor in self.inputs)
+        ):
+            raise ValueError(f"{self.name}: truth stands beside an input of another type, in an expression")
         if self.halves and len(self.inputs) != 1:
             raise ValueError(f"{self.name}: halves of one input, not of {len(self.inputs)}")
         arguments = [tensor.name for tensor in self.tensors if tensor.role in ("in", "inout")]
@@ -337,13 +348,33 @@ class Operator:
         """What the expression calls its inputs."""
         return self.halves or tuple(tensor.name for tensor in self.inputs)
 
+    @property
+    def truths(self) -> tuple[str, ...]:
+        """Those of them that hold truth, whatever type the others have."""
+        return tuple(tensor.name for tensor in self.inputs if tensor.holds_truth)
+
     def expression_for(self, ctype: str) -> str:
         """The expression for elements computed as `ctype`."""
         integers = {COMPUTED_AS[name] for name in INTEGERS}
         return self.integer_expression if ctype in integers and self.integer_expression else self.expression
 
+    def computed_as(self, dtype: str) -> str:
+        """The C type that elements are computed in. Rows of integers are reduced in 64 bits, whose wrapping around does not depend on
+        a sign; only where the result has the input's type, or is truth, the types that have no sign stay what they are."""
+        if self.kind != "rows" or dtype not in WHOLE:
+            return COMPUTED_AS[dtype]
+        if self.dtype_rule != "wide" and dtype in ("BOOL", "U8", "U64"):
+            return COMPUTED_AS[dtype]
+        return "int64_t"
+
     @property
     def computed_types(self) -> tuple[str, ...]:
         """The C types that there are kernels for, each once."""
         computes = self.kind in ("map", "rows")
-        return tuple(dict.fromkeys(COMPUTED_AS[dtype] for dtype in self.dtypes)) if computes else ()
+        return tuple(dict.fromkeys(self.computed_as(dtype) for dtype in self.dtypes)) if computes else ()
+
+    def result_type(self, dtype: str) -> str:
+        """The element type of an output that a caller does not choose, for inputs of type `dtype`."""
+        if self.dtype_rule == "truth":
+            return "BOOL"
+        return "I64" if self.dtype_rule == "wide" and dtype in WHOLE else dtype

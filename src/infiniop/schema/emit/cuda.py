@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from ..model import Operator
-from .maps import MAPS, typed
+from .maps import MAPS, operand_type, typed
 
 
 def functor(operator: Operator, expression: str) -> str:
     """`Map<T>`: the attributes, and the expression of the inputs."""
     result = "uint8_t" if operator.dtype_rule == "truth" else "T"
-    inputs = ", ".join(f"T {name}" for name in operator.operands)
+    inputs = ", ".join(f"{operand_type(operator, name)} {name}" for name in operator.operands)
     fields = "".join(f"  T {attribute.name};\n" for attribute in operator.attributes)
     set_fields = ", ".join(
         f"{attribute.name}(number_as<T>(attributes[{i}]))" for i, attribute in enumerate(operator.attributes)

@@ -26,8 +26,13 @@ def info(number: int, operator: Operator, called: str = "") -> str:
         f"{f'&k{without_last(operator).name}' if operator.scalar_expression else 'nullptr'}, "
         f"{str(any(not attribute.at_compute for attribute in operator.attributes)).lower()}, {len(operator.outputs)}, "
         f"{f'&kRowsOf{operator.name}' if operator.rows else 'nullptr'}, "
-        f"{f'&kWritten{operator.name}' if operator.written else 'nullptr'}}};"
+        f"{f'&kWritten{operator.name}' if operator.written else 'nullptr'}, {truths(operator)}u}};"
     )
+
+
+def truths(operator: Operator) -> int:
+    """The tensors that hold truth whatever the others hold, as bits."""
+    return sum(1 << i for i, tensor in enumerate(operator.ordered) if tensor.holds_truth)
 
 
 def numbers(operator: Operator, at_compute: bool) -> str:

@@ -49,7 +49,7 @@ def python_form(operator: Operator) -> str:
     text = f"`{operator.python_name}({', '.join(python_parameters(operator))})`"
     if operator.functional:
         text += ", *nn*" + (" with `inplace`" if operator.inplace else "")
-    symbol = operator.symbol.split(" ")[0]
+    symbol = {"neg": "-x", "abs": "abs(x)", "~": "~x"}.get(operator.symbol, operator.symbol.split(" ")[0])
     return text + (f", `{symbol}`" if symbol else "")
 
 
@@ -76,10 +76,8 @@ def row(operator: Operator) -> str:
         formula,
         types(operator),
     ]
-    for cell in cells:
-        if "|" in cell:
-            raise ValueError(f"{operator.name}: {cell!r} would be two cells of the table")
-    return f"| {' | '.join(cells)} |"
+    # A bar would begin the next cell, in code as well.
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
 def render() -> str:

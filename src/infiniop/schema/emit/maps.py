@@ -31,6 +31,10 @@ def typed(expression: str) -> str:
     return NUMBER.sub(lambda match: f"T({match[0]})", expression)
 
 
+def operand_type(operator: Operator, name: str) -> str:
+    return "uint8_t" if name in operator.truths else "T"
+
+
 def loop(operator: Operator, suffix: str, expression: str) -> list[str]:
     result = "uint8_t" if operator.dtype_rule == "truth" else "T"
     names = operator.operands
@@ -38,7 +42,10 @@ def loop(operator: Operator, suffix: str, expression: str) -> list[str]:
         "template <class T>",
         f"void map_{operator.name}{suffix}(size_t count, void* out, const void* const* in, const double* attributes) {{",
         f"  auto* to = static_cast<{result}*>(out);",
-        *(f"  const auto* from_{name} = static_cast<const T*>(in[{i}]);" for i, name in enumerate(names)),
+        *(
+            f"  const auto* from_{name} = static_cast<const {operand_type(operator, name)}*>(in[{i}]);"
+            for i, name in enumerate(names)
+        ),
         *(
             f"  [[maybe_unused]] const T {attribute.name} = number_as<T>(attributes[{i}]);"
             for i, attribute in enumerate(operator.attributes)
@@ -46,7 +53,7 @@ def loop(operator: Operator, suffix: str, expression: str) -> list[str]:
         *([] if operator.attributes else ["  (void)attributes;"]),
         "#pragma GCC ivdep",
         "  for (size_t i = 0; i < count; ++i) {",
-        *(f"    const T {name} = from_{name}[i];" for name in names),
+        *(f"    const {operand_type(operator, name)} {name} = from_{name}[i];" for name in names),
         f"    to[i] = static_cast<{result}>({typed(expression)});",
         "  }",
         "}",

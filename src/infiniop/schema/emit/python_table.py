@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -98,6 +99,8 @@ def shape_rule(operator: Operator) -> str:
 
 
 def number(value: float | None) -> str:
+    if value is not None and math.isinf(value):
+        return "-__builtin_huge_val()" if value < 0 else "__builtin_huge_val()"
     return "0" if value is None else repr(float(value))
 
 
@@ -155,7 +158,8 @@ def row(operator: Operator) -> list[str]:
         f"{str(bool(early)).lower()}, {str(operator in PUBLIC).lower()}, {str(operator.functional).lower()}, "
         f"{str(operator.inplace).lower()}, {str(operator.kind == 'fill').lower()}, {str(copies(operator)).lower()},",
         f" RowsAlong::{along(operator).capitalize()}, {{{', '.join(truth(t.place == 'row') for t in outputs)}}}, "
-        f"{{{', '.join(truth(t.default is not None or t.optional) for t in inputs_of(operator))}}}, {quoted(operator.shape_parameter)}, "
+        f"{{{', '.join(truth(t.default is not None or t.optional) for t in inputs_of(operator))}}}, "
+        f"{{{', '.join(truth(t.holds_truth) for t in inputs_of(operator))}}}, {quoted(operator.shape_parameter)}, "
         f"{{{', '.join(quoted(n) for n in output_parameters(operator))}}},",
         f" {{{', '.join(quoted(n) for n in names)}}},",
         f" {{{', '.join(number(a.default) for a in attributes)}}},",
@@ -267,6 +271,8 @@ def attribute_parameter(attribute: Attribute) -> Parameter:
         return Parameter(f"{name}={attribute.default:g}", f"{name}: int = {attribute.default:g}")
     if attribute.default is None:
         return Parameter(name, f"{name}: float")
+    if math.isinf(attribute.default):
+        return Parameter(f"{name}=None", f"{name}: float | None = None")
     return Parameter(f"{name}={attribute.default:g}", f"{name}: float = {float(attribute.default)!r}")
 
 

@@ -72,7 +72,7 @@ def loop_text(loop: Loop) -> list[str]:
         f"  auto* to = static_cast<{result}*>(out);",
         *(f"  const auto* from_{name} = static_cast<const T*>(in[{places[name]}]);" for name in used),
         *(
-            f"  const T {name} = static_cast<T>(scalars[{scalars(loop.operator).index(name)}]);"
+            f"  const T {name} = row_number<T>(scalars[{scalars(loop.operator).index(name)}]);"
             for name in numbers
         ),
         *([] if used else ["  (void)in;"]),
@@ -167,7 +167,7 @@ def cuda_text(operator: Operator) -> str:
     reductions = [step for step in rows.steps if isinstance(step, Reduce)]
     each = [step for step in rows.steps if isinstance(step, Each)]
     names = scalars(operator)
-    given = [f"{a.name}(static_cast<T>(attributes[{i}]))" for i, a in enumerate(operator.attributes)]
+    given = [f"{a.name}(number_as<T>(attributes[{i}]))" for i, a in enumerate(operator.attributes)]
     inputs = ", ".join(f"T {name}" for name in operator.operands)
     lines = [
         "template <class T>",
