@@ -83,6 +83,12 @@ class Matching {
     view.ndim = ndim;
     std::copy(tensor.shape.begin(), tensor.shape.end(), view.shape);
     std::copy(tensor.strides.begin(), tensor.strides.end(), view.stride);
+    if (rule.reduced_by >= 0 && attributes_[rule.reduced_by] != 0) {
+      const bool is_one = std::all_of(view.shape, view.shape + ndim, [](long long size) { return size == 1; });
+      return is_one ? INFINI_STATUS_SUCCESS
+                    : fail(function_, INFINI_STATUS_BAD_TENSOR_SHAPE, "%s has shape %s; one element was expected",
+                           info_.tensor_names[t], show(tensor.shape).c_str());
+    }
     const bool has_group = std::any_of(rule.dim, rule.dim + rule.dims, [](const DimRule& dim) {
       return dim.kind != DimKind::Named && dim.kind != DimKind::Number;
     });
@@ -103,6 +109,10 @@ class Matching {
   infiniStatus_t match_one(int t, const DimRule& rule, int at, int spare, int* taken) {
     TensorView& view = plan_.tensor[t];
     if (rule.kind == DimKind::Named || rule.kind == DimKind::Number) return match_size(t, rule, view.shape[at]);
+    if (rule.kind == DimKind::MaybeNumber) {
+      *taken = spare;
+      return spare == 0 || (spare == 1 && view.shape[at] == rule.times) ? INFINI_STATUS_SUCCESS : has_shape(t, "");
+    }
     if (rule.kind == DimKind::Rest || rule.kind == DimKind::MaybeRest) {
       *taken = spare;
     } else {

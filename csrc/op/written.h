@@ -21,6 +21,7 @@ enum class DimKind : uint8_t {
   MaybeRest,  // the same, or none
   Before,  // those before the dimension that the attribute `dim` names
   After,  // those after it
+  MaybeNumber,  // `times`, or no dimension
 };
 
 struct DimRule {
@@ -36,6 +37,7 @@ struct TensorRule {
   bool is_described;  // false: it has an address only, and lies without gaps
   int dims;
   DimRule dim[kMaxWrittenDims];
+  int reduced_by;  // the attribute that makes one element of it where it is not 0; -1: none
 };
 
 // One entry of the schema; generated. Tensors come in OperatorInfo's order.

@@ -24,6 +24,7 @@ __all__ = [
     "atanh",
     "attention",
     "axpy",
+    "binary_cross_entropy_with_logits",
     "bitwise_and",
     "bitwise_left_shift",
     "bitwise_not",
@@ -40,7 +41,10 @@ __all__ = [
     "copysign",
     "cos",
     "cosh",
+    "cross_entropy",
     "deg2rad",
+    "dequantize_awq",
+    "dequantize_gptq",
     "digamma",
     "div",
     "dot",
@@ -60,6 +64,7 @@ __all__ = [
     "fmin",
     "fmod",
     "frac",
+    "gaussian_nll_loss",
     "gcd",
     "gelu",
     "gelu_tanh",
@@ -70,6 +75,8 @@ __all__ = [
     "hardswish",
     "hardtanh",
     "heaviside",
+    "hinge_embedding_loss",
+    "huber_loss",
     "hypot",
     "isfinite",
     "isinf",
@@ -104,6 +111,7 @@ __all__ = [
     "mean",
     "minimum",
     "mish",
+    "mrope",
     "mul",
     "mul_scalar",
     "neg",
@@ -112,6 +120,9 @@ __all__ = [
     "paged_attention",
     "paged_attention_prefill",
     "paged_caching",
+    "per_channel_quant_i8",
+    "per_tensor_dequant_i8",
+    "per_tensor_quant_i8",
     "pow",
     "prelu",
     "prod",
@@ -126,6 +137,7 @@ __all__ = [
     "round",
     "rsqrt",
     "scal",
+    "scaled_mm_i8",
     "selu",
     "sigmoid",
     "sign",
@@ -133,6 +145,7 @@ __all__ = [
     "silu_and_mul",
     "sin",
     "sinh",
+    "smooth_l1_loss",
     "softmax",
     "softplus",
     "softshrink",
@@ -146,6 +159,7 @@ __all__ = [
     "tanh",
     "tanhshrink",
     "threshold",
+    "triplet_margin_loss",
     "trunc",
     "var",
     "var_mean",
@@ -242,6 +256,17 @@ def attention(
 def axpy(alpha: Tensor | float, x: Tensor | float, y: Tensor) -> Tensor:
     """`y` becomes `alpha * x + y`; `alpha` is a tensor, which may be broadcast, as `x` may."""
 
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    pos_weight: Tensor | None = None,
+    reduction: str = "mean",
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The binary cross entropy of `target` and of the sigmoid of `input`, times `weight`; `pos_weight` is what positive ones count."""
+
 def bitwise_and(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """The bits that `input` and `other` both have; of BOOL, whether both are true."""
 
@@ -294,8 +319,19 @@ def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Hyperbolic cosine."""
 
+def cross_entropy(logits: Tensor, target: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`log(sum(exp(logits)))` of each row less its element `target`; 0 where `target` is no number of the row's elements."""
+
 def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """An angle in degrees, in radians."""
+
+def dequantize_awq(qweight: Tensor, scales: Tensor, zeros: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Weights from 4 bits, as AutoAWQ packs them: `the result = (qweight - zeros) * scales`. A word has eight columns, from its lowest bits on 0, 2, 4, 6, 1, 3, 5, 7; rows of `scales` and `zeros` belong to groups of as many rows."""
+
+def dequantize_gptq(
+    qweight: Tensor, scales: Tensor, zeros: Tensor, g_idx: Tensor, *, out: Tensor | None = None
+) -> Tensor:
+    """Weights from 4 bits, as GPTQ packs them: `the result = (qweight - (zeros + 1)) * scales`. A word of `qweight` has eight rows, a word of `zeros` eight columns, the first in its lowest bits; `g_idx` has the group of each row. A group that is not there is an error of the stream."""
 
 def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithmic derivative of the gamma function."""
@@ -354,6 +390,18 @@ def fmod(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> 
 def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """What rounding towards zero takes away."""
 
+def gaussian_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    var: Tensor,
+    full: int = 0,
+    eps: float = 1e-06,
+    reduction: str = "mean",
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Half of `log(var) + (input - target)^2 / var`, with `var` at least `eps`; if full, also half of `log(2 pi)`."""
+
 def gcd(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """The largest integer that divides `input` and `other`."""
 
@@ -385,6 +433,16 @@ def hardtanh(
 
 def heaviside(input: Tensor, values: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """0 where `input` is negative, 1 where it is positive, and `values` where it is 0."""
+
+def hinge_embedding_loss(
+    input: Tensor, target: Tensor, margin: float = 1.0, reduction: str = "mean", *, out: Tensor | None = None
+) -> Tensor:
+    """`input` where `target` is 1, `max(0, margin - input)` where it is -1."""
+
+def huber_loss(
+    input: Tensor, target: Tensor, delta: float = 1.0, reduction: str = "mean", *, out: Tensor | None = None
+) -> Tensor:
+    """Half the square of `input - target` where that is at most `delta`, beyond it `delta * (abs(input - target) - delta / 2)`."""
 
 def hypot(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`sqrt(input * input + other * other)` without overflow on the way."""
@@ -504,6 +562,24 @@ def minimum(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) 
 def mish(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`input * tanh(log(1 + exp(input)))`."""
 
+def mrope(
+    q: Tensor,
+    k: Tensor,
+    cos: Tensor,
+    sin: Tensor,
+    positions: Tensor,
+    head_size: int,
+    rotary_dim: int,
+    section_t: int,
+    section_h: int,
+    section_w: int,
+    interleaved: bool = False,
+    *,
+    out: Tensor | tuple[Tensor, Tensor] | None = None,
+    k_out: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Turns the heads of `q` and `k` by positions of three coordinates: time, height, width. Pairs are elements of the two halves of the first `rotary_dim` of a head; the coordinates turn `section_t`, `section_h` and `section_w` of them, one after the other, or, interleaved, in turns. The other elements stay. A position that the tables do not have is an error of the stream."""
+
 def mul(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`input * other`; integers wrap around."""
 
@@ -550,6 +626,30 @@ def paged_caching(
     k_cache: Tensor, v_cache: Tensor, k: Tensor, v: Tensor, slot_mapping: Tensor
 ) -> tuple[Tensor, Tensor]:
     """The keys and values of token `i` go to place `slot_mapping[i]` of caches made of pages; negative places are left out. A place that the cache does not have is an error of the stream."""
+
+def per_channel_quant_i8(
+    input: Tensor,
+    *,
+    out: Tensor | tuple[Tensor, Tensor, Tensor] | None = None,
+    x_scale: Tensor | None = None,
+    x_zero: Tensor | None = None,
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Rows of `input` as numbers of 8 bits, with a scale for each row: `the result = round(input / x_scale)`, where the largest magnitude becomes 127. With `x_zero`, `round(input / x_scale + x_zero)`, where the smallest number becomes -128 and the largest 127. Ties go to even numbers; not-a-number becomes 0, and no scale is below 1e-8."""
+
+def per_tensor_dequant_i8(
+    x_packed: Tensor, x_scale: Tensor, x_zero: Tensor | None = None, *, out: Tensor | None = None
+) -> Tensor:
+    """Numbers from 8 bits: `the result = (x_packed - x_zero) * x_scale`, without `x_zero` `x_packed * x_scale`."""
+
+def per_tensor_quant_i8(
+    input: Tensor,
+    x_scale: Tensor,
+    x_zero: Tensor | None = None,
+    is_static: bool = False,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`input` as numbers of 8 bits, with one scale: `the result = round(input / x_scale)`, or with `x_zero` `round(input / x_scale + x_zero)`. Scale and zero point are made from the numbers, as PerChannelQuantI8 makes them of a row, or, static, are those that are there."""
 
 def pow(input: Tensor, exponent: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`input` to the power of `exponent`. Integers wrap around, and their negative powers are 0, but of 1 and -1."""
@@ -610,6 +710,17 @@ def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def scal(x: Tensor, alpha: Tensor | float) -> Tensor:
     """`x` becomes `alpha * x`; `alpha` is a tensor, which may be broadcast."""
 
+def scaled_mm_i8(
+    a_p: Tensor,
+    a_s: Tensor,
+    b_p: Tensor,
+    b_s: Tensor,
+    bias: Tensor | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The product of matrices of 8 bits, in numbers: `the result = a_s * b_s * (a_p @ b_p) + bias`, with a scale for each row of `a_p`, one for each column of `b_p`, and one number of the bias for each column. Sums are exact, in 32 bits."""
+
 def selu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Scaled exponential linear unit."""
 
@@ -630,6 +741,11 @@ def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Hyperbolic sine."""
+
+def smooth_l1_loss(
+    input: Tensor, target: Tensor, beta: float = 1.0, reduction: str = "mean", *, out: Tensor | None = None
+) -> Tensor:
+    """Half the square of `input - target` over `beta` where it is below `beta`, beyond it `abs(input - target) - beta / 2`."""
 
 def softmax(input: Tensor, dim: int = -1, *, out: Tensor | None = None) -> Tensor:
     """The exponentials of a row's elements, divided by their sum."""
@@ -673,6 +789,20 @@ def tanhshrink(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def threshold(input: Tensor, threshold: float, value: float, *, out: Tensor | None = None) -> Tensor:
     """`input` where it is over `threshold`, `value` elsewhere."""
+
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: int = 2,
+    eps: float = 1e-06,
+    swap: int = 0,
+    reduction: str = "mean",
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`max(0, d(anchor, positive) - d(anchor, negative) + margin)` of each row, where `d` is the p-norm of the difference plus `eps`. With swap, the smaller one of the distances of `negative` counts."""
 
 def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Rounded towards zero."""

@@ -215,6 +215,7 @@ def test_causal_rows_of_every_form() -> None:
             apply(causal, dtype, Case(f"{shape}", inputs_of(causal, dtype, shape)))
 
 
+@on_devices
 def test_long_sums_stay_exact() -> None:
     """Of a million ones a float that is added to one at a time would lose none, of fractions most."""
     total = BY_ROWS["Sum"]

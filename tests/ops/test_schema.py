@@ -29,7 +29,10 @@ def types(params: list[str]) -> list[str]:
 def test_functions_are_the_published_ones(operator: Operator) -> None:
     for name, params in signatures(operator).items():
         if operator.published:
-            assert PUBLISHED[name] == {"header": f"infiniop/ops/{operator.file}.h", "params": types(params)}
+            header, published = PUBLISHED[name]["header"], PUBLISHED[name]["params"]
+            # What is const about a number that is passed by value is nobody's business.
+            assert types(params) == [re.sub(r"^const (?=\w+$)", "", param) for param in published]
+            assert header == f"infiniop/ops/{operator.file}.h"
         else:
             assert name not in PUBLISHED
 

@@ -135,6 +135,7 @@ class Explanation {
 
   void explain_strides() const {
     for (int o = 0; o < row_.outputs; ++o) {
+      if (!tensors_[o]) continue;
       const TensorObject& out = *tensors_[o];
       for (int d = 0; d < out.ndim(); ++d) {
         if (out.shape()[d] <= 1 || out.strides()[d] != 0) continue;

@@ -128,7 +128,7 @@ class Call {
     for (int o = 0; o < row_.outputs; ++o) {
       if (made && is_parameter[o]) continue;
       if (made == 1) return Py_NewRef(as_object(tensors_[o]));
-      PyTuple_SET_ITEM(all.get(), at++, Py_NewRef(as_object(tensors_[o])));
+      PyTuple_SET_ITEM(all.get(), at++, Py_NewRef(tensors_[o] ? as_object(tensors_[o]) : Py_None));
     }
     return all.release();
   }
@@ -153,16 +153,21 @@ class Call {
   bool out_overlaps() const {
     for (int t = row_.outputs; t < given(); ++t) {
       for (int o = 0; o < row_.outputs; ++o) {
-        if (tensors_[t] && is_overlapped(*tensors_[t], *tensors_[o])) return true;
+        if (is_overlapped(t, o)) return true;
       }
     }
     return false;
   }
 
-  bool is_overlapped(const TensorObject& input, const TensorObject& out) const {
+  // Of two tensors of the call, which may be missing.
+  bool is_overlapped(int t, int o) const {
+    if (!tensors_[t] || !tensors_[o]) return false;
+    const TensorObject &input = *tensors_[t], &out = *tensors_[o];
     // Two pieces of memory, unless one of them was given as an address.
     if (input.storage != out.storage && !input.storage->is_shared && !out.storage->is_shared) return false;
-    const bool may_be_same = row_.patterns ? row_.patterns->in_place : row_.shape_rule != ShapeRule::Product;
+    // Of several outputs of a written operator each may be the input of its own number.
+    const bool may_be_same = row_.patterns ? row_.patterns->in_place && (row_.outputs == 1 || t - row_.outputs == o)
+                                           : row_.shape_rule != ShapeRule::Product;
     const bool same = may_be_same && input.data == out.data && input.dtype == out.dtype &&
                       input.ob_size == out.ob_size && std::equal(input.sizes, input.sizes + input.ob_size, out.sizes);
     return !same && extents_meet(input, out);
@@ -189,6 +194,7 @@ class Call {
     Ref aside[kMaxOutputs];
     for (int o = 0; o < row_.outputs; ++o) {
       outs[o] = tensors_[o];
+      if (!outs[o]) continue;
       aside[o] = Ref(as_object(new_tensor(place_, outs[o]->dtype, outs[o]->ndim(), outs[o]->shape())));
       if (!aside[o]) return false;
       tensors_[o] = as_tensor(aside[o].get());
@@ -196,7 +202,7 @@ class Call {
     if (!compute()) return false;
     for (int o = 0; o < row_.outputs; ++o) {
       tensors_[o] = outs[o];
-      if (!copy(aside[o].get(), as_object(outs[o]))) return false;
+      if (outs[o] && !copy(aside[o].get(), as_object(outs[o]))) return false;
     }
     return true;
   }
@@ -206,7 +212,7 @@ class Call {
     for (int t = row_.outputs; t < given(); ++t) {
       TensorObject* input = tensors_[t];
       bool meets = false;
-      for (int o = 0; o < row_.outputs && input; ++o) meets = meets || is_overlapped(*input, *tensors_[o]);
+      for (int o = 0; o < row_.outputs && input; ++o) meets = meets || is_overlapped(t, o);
       if (!meets) continue;
       Ref aside(as_object(new_tensor(place_, input->dtype, input->ndim(), input->shape())));
       if (!aside || !copy(as_object(input), aside.get())) return false;
@@ -322,7 +328,7 @@ class Call {
         return false;
       }
       if (given == Py_None && std::isinf(row_.defaults[i])) given = nullptr;  // no limit
-      attributes_[i] = given ? PyFloat_AsDouble(given) : row_.defaults[i];
+      attributes_[i] = !given ? row_.defaults[i] : row_.choices[i] ? read_choice(i, given) : PyFloat_AsDouble(given);
       if (attributes_[i] == -1 && PyErr_Occurred()) return false;
       if (row_.is_whole[i] && !(attributes_[i] >= INT_MIN && attributes_[i] <= INT_MAX &&
                                 attributes_[i] == static_cast<int>(attributes_[i]))) {
@@ -342,6 +348,22 @@ class Call {
     }
     std::memcpy(element_, PyBytes_AS_STRING(bytes), dtype_->size);
     return true;
+  }
+
+  // The number of one of the words "none|mean|sum"; -1 with an exception.
+  double read_choice(int i, PyObject* given) const {
+    const char* text = PyUnicode_Check(given) ? PyUnicode_AsUTF8(given) : nullptr;
+    const std::string wanted = text ? text : "";
+    std::string words = row_.choices[i];
+    for (int number = 0; !wanted.empty() && !words.empty(); ++number) {
+      const size_t end = std::min(words.find('|'), words.size());
+      if (words.compare(0, end, wanted) == 0) return number;
+      words.erase(0, end + 1);
+    }
+    PyErr_Clear();
+    PyErr_Format(PyExc_ValueError, "%s(): %s is %R; one of %s was expected", row_.name,
+                 row_.parameters[row_.inputs + i], given, row_.choices[i]);
+    return -1;
   }
 
   // The dimensions of a row, and a shape that the caller names for us to compare.
@@ -419,6 +441,7 @@ class Call {
       }
     }
     for (int o = 0; o < row_.outputs; ++o) {
+      if (row_.patterns->may_be_none[o] && (given[o] == nullptr || given[o] == Py_None)) continue;
       if (row_.patterns->is_parameter[o] && (given[o] == nullptr || !is_tensor(given[o]))) {
         PyErr_Format(PyExc_TypeError, "%s(): %s is written, and must be a Tensor, not %.100s", row_.name,
                      row_.output_parameters[o], given[o] ? Py_TYPE(given[o])->tp_name : "nothing");

@@ -56,6 +56,7 @@ struct OperatorRow {
   double defaults[kMaxAttributes];
   bool is_required[kMaxAttributes];
   bool is_whole[kMaxAttributes];  // no fractions
+  const char* choices[kMaxAttributes];  // the words for 0, 1, ..., with | between them; null: it is a number
 
   const Patterns* patterns;  // of written operators; null: it is none
   bool reads_outputs;  // what an output holds is part of the computation

@@ -12,6 +12,10 @@ int singles(const Pattern& pattern) {
   return static_cast<int>(std::count_if(pattern.dim, pattern.dim + pattern.dims, is_single));
 }
 
+bool is_reduced(const Pattern& pattern, const double* attributes) {
+  return pattern.reduced_by >= 0 && attributes[pattern.reduced_by] != 0;
+}
+
 bool names_dimension(const Pattern& pattern) {
   return std::any_of(pattern.dim, pattern.dim + pattern.dims,
                      [](const DimRule& rule) { return rule.kind == DimKind::Before || rule.kind == DimKind::After; });
@@ -34,6 +38,10 @@ struct Known {
         if (rule.kind == DimKind::Named && size[rule.name] < 0)
           size[rule.name] = tensor.shape()[at] * rule.over / rule.times;
         ++at;
+        continue;
+      }
+      if (rule.kind == DimKind::MaybeNumber) {
+        at += spare;
         continue;
       }
       const int dims = rule.kind == DimKind::Before  ? dim
@@ -60,10 +68,11 @@ bool pattern_shape(const char* function, const Patterns& patterns, int output, T
   }
   const int dim = patterns.dim_attribute < 0 ? 0 : static_cast<int>(attributes[patterns.dim_attribute]);
   for (int t = 0; t < count; ++t) {
-    if (tensors[t]) known.take(patterns.tensor[t], *tensors[t], dim);
+    if (tensors[t] && !is_reduced(patterns.tensor[t], attributes)) known.take(patterns.tensor[t], *tensors[t], dim);
   }
   *ndim = 0;
   const Pattern& pattern = patterns.tensor[output];
+  if (is_reduced(pattern, attributes)) return true;
   for (int i = 0; i < pattern.dims; ++i) {
     const DimRule& rule = pattern.dim[i];
     if (is_single(rule)) {

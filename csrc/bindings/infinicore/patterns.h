@@ -6,7 +6,7 @@
 namespace infinicore {
 
 /// One dimension of a pattern, or one group of them; as in csrc/op/written.h.
-enum class DimKind : uint8_t { Named, Number, Rest, MaybeRest, Before, After };
+enum class DimKind : uint8_t { Named, Number, Rest, MaybeRest, Before, After, MaybeNumber };
 
 struct DimRule {
   DimKind kind;
@@ -17,6 +17,7 @@ struct DimRule {
 struct Pattern {
   int dims;
   DimRule dim[8];
+  int reduced_by;  // the attribute that makes one element of it where it is not 0; -1: none
 };
 
 /// Of one operator; generated. Tensors come in OperatorRow's order.
@@ -28,6 +29,7 @@ struct Patterns {
   int made_as
       [3];  // the type of an output that the caller does not give: infiniDtype_t, or ~number of the tensor that has it
   bool is_parameter[3];  // the output is an argument: it is read as well
+  bool may_be_none[3];  // the output is not made for a caller who does not give it
   bool in_place;  // outputs may be inputs
   int arguments;  // inputs, and outputs that are read as well
   int8_t argument[12];  // which tensors they are, in their order

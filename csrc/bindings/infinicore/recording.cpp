@@ -161,7 +161,7 @@ bool Recording::add(const Launch& launch, const std::shared_ptr<Descriptor>& des
   }
   if (launch.row->takes_element) step.text += text_of(launch.element, *tensors[0]->dtype);
   step.text += ") -> " + describe(tensors[0]);
-  for (int t = 1; t < outputs; ++t) step.text += ", " + describe(tensors[t]);
+  for (int t = 1; t < outputs; ++t) step.text += ", " + (tensors[t] ? describe(tensors[t]) : "None");
   make_room(recorded_.steps, 1);
   make_room(recorded_.owners, static_cast<size_t>(count));
   for (int t = 0; t < count; ++t) {

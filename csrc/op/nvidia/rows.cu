@@ -213,8 +213,12 @@ struct Row {
   template <int Step>
   __device__ __forceinline__ void reduce() {
     constexpr Reduction kHow = RowSteps::how(Number<Step>());
-    Computed all = nothing<kHow, Computed>();
+    // Sums of long rows are kept with what rounding took from them.
+    constexpr bool kKeepsLost = kHow == Reduction::Sum && !kHolds && !kIsWhole<Computed>;
+    Computed all = nothing<kHow, Computed>(), lost = Computed(0);
     for_each_item([&](const Pack<In, Width>* packs, const Columns<Width>& columns, Computed(*own)[kEach], long long column) {
+      const Computed before = all;
+      if constexpr (kKeepsLost) all = Computed(0);
 #pragma unroll
       for (int i = 0; i < Width; ++i) {
         if (!is_inside(column + i)) continue;
@@ -224,7 +228,15 @@ struct Row {
         });
         all = combine<kHow>(all, term);
       }
+      if constexpr (kKeepsLost) {
+        const Computed part = all;
+        all = before + part;
+        const bool is_finite = all - all == Computed(0);
+        const bool is_smaller = (before < 0 ? -before : before) < (part < 0 ? -part : part);
+        if (is_finite) lost += is_smaller ? (part - all) + before : (before - all) + part;
+      }
     });
+    if constexpr (kKeepsLost) all += lost;
     steps.set(Number<Step>(), over_row<kHow, Threads>(all, shared));
   }
 

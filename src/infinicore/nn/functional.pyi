@@ -8,17 +8,22 @@ from .layers import RopeAlgo, flash_attention, linear, scaled_dot_product_attent
 __all__ = [
     "RopeAlgo",
     "add_rms_norm",
+    "binary_cross_entropy_with_logits",
     "causal_softmax",
     "celu",
+    "cross_entropy",
     "elu",
     "embedding",
     "flash_attention",
+    "gaussian_nll_loss",
     "gelu",
     "gelu_tanh",
     "hardshrink",
     "hardsigmoid",
     "hardswish",
     "hardtanh",
+    "hinge_embedding_loss",
+    "huber_loss",
     "layer_norm",
     "leaky_relu",
     "linear",
@@ -36,6 +41,7 @@ __all__ = [
     "sigmoid",
     "silu",
     "silu_and_mul",
+    "smooth_l1_loss",
     "softmax",
     "softplus",
     "softshrink",
@@ -44,6 +50,7 @@ __all__ = [
     "tanh",
     "tanhshrink",
     "threshold",
+    "triplet_margin_loss",
 ]
 
 def add_rms_norm(
@@ -57,17 +64,43 @@ def add_rms_norm(
 ) -> tuple[Tensor, Tensor]:
     """`RMSNorm` of `a + b`, and the sum itself."""
 
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    pos_weight: Tensor | None = None,
+    reduction: str = "mean",
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The binary cross entropy of `target` and of the sigmoid of `input`, times `weight`; `pos_weight` is what positive ones count."""
+
 def causal_softmax(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`Softmax` of what row `i` of a matrix may see: all columns but the last `rows - 1 - i`. The others become 0."""
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False, *, out: Tensor | None = None) -> Tensor:
     """`input` where it is positive, `alpha * (exp(input / alpha) - 1)` elsewhere."""
 
+def cross_entropy(logits: Tensor, target: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`log(sum(exp(logits)))` of each row less its element `target`; 0 where `target` is no number of the row's elements."""
+
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False, *, out: Tensor | None = None) -> Tensor:
     """`input` where it is positive, `alpha * (exp(input) - 1)` elsewhere."""
 
 def embedding(input: Tensor, weight: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The rows of `weight` that `input` names. A number that is no row's is an error of the stream."""
+
+def gaussian_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    var: Tensor,
+    full: int = 0,
+    eps: float = 1e-06,
+    reduction: str = "mean",
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Half of `log(var) + (input - target)^2 / var`, with `var` at least `eps`; if full, also half of `log(2 pi)`."""
 
 def gelu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`input` times the normal distribution function of `input`."""
@@ -93,6 +126,16 @@ def hardtanh(
     out: Tensor | None = None,
 ) -> Tensor:
     """`input` between `min_val` and `max_val`."""
+
+def hinge_embedding_loss(
+    input: Tensor, target: Tensor, margin: float = 1.0, reduction: str = "mean", *, out: Tensor | None = None
+) -> Tensor:
+    """`input` where `target` is 1, `max(0, margin - input)` where it is -1."""
+
+def huber_loss(
+    input: Tensor, target: Tensor, delta: float = 1.0, reduction: str = "mean", *, out: Tensor | None = None
+) -> Tensor:
+    """Half the square of `input - target` where that is at most `delta`, beyond it `delta * (abs(input - target) - delta / 2)`."""
 
 def layer_norm(
     input: Tensor,
@@ -164,6 +207,11 @@ def silu(input: Tensor, inplace: bool = False, *, out: Tensor | None = None) -> 
 def silu_and_mul(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`silu` of the first half of `input`'s last dimension, times the second half."""
 
+def smooth_l1_loss(
+    input: Tensor, target: Tensor, beta: float = 1.0, reduction: str = "mean", *, out: Tensor | None = None
+) -> Tensor:
+    """Half the square of `input - target` over `beta` where it is below `beta`, beyond it `abs(input - target) - beta / 2`."""
+
 def softmax(input: Tensor, dim: int = -1, *, out: Tensor | None = None) -> Tensor:
     """The exponentials of a row's elements, divided by their sum."""
 
@@ -191,3 +239,17 @@ def threshold(
     input: Tensor, threshold: float, value: float, inplace: bool = False, *, out: Tensor | None = None
 ) -> Tensor:
     """`input` where it is over `threshold`, `value` elsewhere."""
+
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: int = 2,
+    eps: float = 1e-06,
+    swap: int = 0,
+    reduction: str = "mean",
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`max(0, d(anchor, positive) - d(anchor, negative) + margin)` of each row, where `d` is the p-norm of the difference plus `eps`. With swap, the smaller one of the distances of `negative` counts."""

@@ -8,10 +8,13 @@ from .attention import OPERATORS as ATTENTION
 from .functions import OPERATORS as FUNCTIONS
 from .indexing import OPERATORS as INDEXING
 from .logic import OPERATORS as LOGIC
+from .losses import OPERATORS as LOSSES
 from .model import Attribute, Operator, Tensor
 from .movement import OPERATORS as MOVEMENT
 from .norms import OPERATORS as NORMS
+from .positions import OPERATORS as POSITIONS
 from .products import OPERATORS as PRODUCTS
+from .quantisation import OPERATORS as QUANTISATION
 from .reductions import OPERATORS as REDUCTIONS
 from .rounding import OPERATORS as ROUNDING
 
@@ -27,7 +30,9 @@ GROUPS: dict[str, tuple[Operator, ...]] = {
     "Copies, conversions, constants": MOVEMENT,
     "Products of matrices": PRODUCTS,
     "Elements that indices name": INDEXING,
-    "Positions and attention": ATTENTION,
+    "Positions and attention": (*ATTENTION, *POSITIONS),
+    "Few bits with scales": QUANTISATION,
+    "Losses": LOSSES,
 }
 OPERATORS: tuple[Operator, ...] = tuple(
     sorted((operator for group in GROUPS.values() for operator in group), key=lambda operator: operator.name)

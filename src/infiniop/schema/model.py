@@ -51,7 +51,7 @@ class Tensor:
 
     optional: bool = False
     """Of row operators: whether an output may be null; Python does not ask for such an output. Of written ones: whether it may be null,
-    which is None in Python."""
+    which is None in Python; such an output is written where the caller gives it."""
 
     dtypes: tuple[str, ...] = ()
     """Of written operators: which types it may have, where that is not the one type of the operator."""
@@ -61,6 +61,9 @@ class Tensor:
 
     described: bool = True
     """Of written operators: False where the published functions take no descriptor of it; it lies without gaps then."""
+
+    reduced_by: str = ""
+    """Of written operators: the attribute that makes one element of it where it is not 0."""
 
     python: str = ""
     """Its name in Python, where it is not the one that such inputs have in all operators."""
@@ -120,12 +123,14 @@ class Written:
     Everything else follows from the shapes. A shape is the names of its sizes, with a space between them: the same name is the same size
     in all tensors, and the name of an attribute is its value. Also numbers, `2*d`, `d/2`, `...` for any number of dimensions that
     are the same in all tensors that have them, `...?` for these or none, and `<` and `>` for those before and after the one that the attribute `dim` names.
+    `3?` is a dimension of that size, or none.
     """
 
     shapes: dict[str, str]
     trials: Callable[[Any, Any], Any]
     """From NumPy and one of its random generators: dicts of arrays for the inputs and for what is written in place, and of attributes.
-    Numbers are float64, and converted; the first dict stands for an ordinary call."""
+    Numbers are float64, and converted; the first dict stands for an ordinary call. An output that may be null is left out where the dict
+    has None for it; the reference is told whether it is there, and gives None for it."""
 
     rules: tuple[tuple[str, str], ...] = ()
     """Conditions of the sizes and attributes, in C, each with a sentence that says what has to hold."""
@@ -151,6 +156,9 @@ class Attribute:
 
     repeated: bool = False
     """Whether the published compute call takes it once more; it does not look at it."""
+
+    choices: tuple[str, ...] = ()
+    """The words that Python has for 0, 1, ..., where it is not a number there."""
 
     @property
     def is_whole(self) -> bool:

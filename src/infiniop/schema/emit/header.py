@@ -107,6 +107,8 @@ def written_notes(operator: Operator) -> list[str]:
             notes.append(f"{tensor.name}: {', '.join(tensor.dtypes)}.")
         if tensor.optional:
             notes.append(f"{tensor.name} may be null.")
+        if tensor.reduced_by:
+            notes.append(f"{tensor.name} has one element where {tensor.reduced_by} is not 0.")
         if not tensor.described:
             notes.append(f"{tensor.name} lies without gaps.")
     return [*notes, *(f"{sentence}." for _, sentence in operator.written.rules)]

@@ -165,6 +165,7 @@ def row(operator: Operator) -> list[str]:
         f" {{{', '.join(number(a.default) for a in attributes)}}},",
         f" {{{', '.join(str(a.default is None).lower() for a in attributes)}}},",
         f" {{{', '.join(truth(a.is_whole) for a in attributes)}}},",
+        f" {{{', '.join(quoted('|'.join(a.choices)) if a.choices else 'nullptr' for a in attributes)}}},",
         f" {f'&patterns_of_{name}' if operator.written else 'nullptr'}, "
         f"{truth(any(is_argument(operator, t) for t in outputs))},",
         " [](infiniopHandle_t handle, void** result, const infiniopTensorDescriptor_t* tensors, const double* attributes,",
@@ -198,12 +199,16 @@ def patterns(operator: Operator) -> list[str]:
     names, tensors = written.sizes(operator), [*outputs_of(operator), *inputs_of(operator)]
     shapes = [operator.written.shapes[tensor.name] for tensor in tensors]
     sizes = ", ".join(str(written.attribute_of_size(operator, name)) for name in names)
-    rules = ", ".join(f"{{{len(written.dims(s))}, {{{written.dim_rules(operator, s)}}}}}" for s in shapes)
+    rules = ", ".join(
+        f"{{{len(written.dims(shape))}, {{{written.dim_rules(operator, shape)}}}, {written.reducing_attribute(operator, tensor)}}}"
+        for tensor, shape in zip(tensors, shapes, strict=True)
+    )
     return [
         f"const Patterns patterns_of_{operator.name} = {{{len(names)}, {{{sizes}}}, {written.dim_attribute(operator)},",
         f"  {{{rules}}},",
         f"  {{{', '.join(made_as(operator, tensor) for tensor in outputs_of(operator))}}}, "
         f"{{{', '.join(truth(is_argument(operator, t)) for t in outputs_of(operator))}}}, "
+        f"{{{', '.join(truth(t.optional) for t in outputs_of(operator))}}}, "
         f"{truth(operator.written.in_place)}, {len(arguments_of(operator))}, "
         f"{{{', '.join(str(tensors.index(tensor)) for tensor in arguments_of(operator))}}}}};",
     ]
@@ -218,7 +223,7 @@ def made_as(operator: Operator, output: Tensor) -> str:
     if output.dtypes:
         return f"INFINI_DTYPE_{output.made_as or output.dtypes[0]}"
     typed = [*inputs_of(operator), *(t for t in outputs_of(operator) if is_argument(operator, t))]
-    common = next((tensor for tensor in typed if not tensor.dtypes), None)
+    common = next((tensor for tensor in typed if not tensor.dtypes and not tensor.optional), None)
     return f"~{names.index(common.name)}" if common else f"INFINI_DTYPE_{operator.dtypes[0]}"
 
 
@@ -263,6 +268,9 @@ def parameters(operator: Operator) -> list[Parameter]:
 
 def attribute_parameter(attribute: Attribute) -> Parameter:
     name = attribute_name(attribute)
+    if attribute.choices:
+        word = attribute.choices[int(attribute.default or 0)]
+        return Parameter(f"{name}='{word}'", f'{name}: str = "{word}"')
     if attribute.ctype == "bool":
         return Parameter(f"{name}={bool(attribute.default)}", f"{name}: bool = {bool(attribute.default)}")
     if attribute.is_whole and attribute.default is None:
@@ -303,6 +311,9 @@ def written_notes(operator: Operator) -> list[str]:
     named += [(parameter(operator, tensor), tensor) for tensor in inputs_of(operator)]
     notes = [f"{name}: shape ({operator.written.shapes[tensor.name]})." for name, tensor in named]
     notes += [f"{name}: {', '.join(tensor.dtypes)}." for name, tensor in named if tensor.dtypes]
+    for name, tensor in named:
+        words = [a.choices[0] for a in operator.attributes if a.name == tensor.reduced_by]
+        notes += [f"{name}: one element unless {tensor.reduced_by} is {word}." for word in words]
     return notes
 
 
@@ -338,8 +349,11 @@ def documentation(operator: Operator, functional: bool) -> str:
 def sentence(operator: Operator) -> str:
     """What the operator computes, with its inputs under the names that they have in Python."""
     text = operator.doc
+    made = dict(zip((t.name for t in outputs_of(operator)), output_parameters(operator), strict=True))
     for tensor in operator.tensors:
-        name = "the result" if tensor.role == "out" else parameter(operator, tensor)
+        name = parameter(operator, tensor)
+        if tensor.role == "out":
+            name = "the result" if made.get(tensor.name) == "out" else tensor.name
         if name != tensor.name:
             text = rename(text, tensor.name, name)
     return text
@@ -396,8 +410,10 @@ def stub(operator: Operator, functional: bool) -> list[str]:
         given += ["*", f"out: {pair} = None", *(f"{name}: Tensor | None = None" for name in names[1:])]
     elif names and written_input(operator) < 0:
         given += ["*", f"{names[0]}: Tensor | None = None"]
-    results = len(names) if operator.written and names else len(outputs_of(operator))
-    result = tuple_type(results) if results > 1 else "Tensor"
+    made = [t for t in outputs_of(operator) if not is_argument(operator, t)]
+    results = made if operator.written and names else outputs_of(operator)
+    types = [f"Tensor{' | None' if operator.written and t.optional else ''}" for t in results]
+    result = f"tuple[{', '.join(types)}]" if len(types) > 1 else types[0]
     return [*head(operator.python_name, given, result), f'    """{sentence(operator)}"""', ""]
 
 

@@ -18,7 +18,7 @@ GROUPS = {"...": "Rest", "...?": "MaybeRest", "<": "Before", ">": "After"}
 class Dim:
     """One dimension of a pattern, or one group of them."""
 
-    kind: Literal["Named", "Number", "Rest", "MaybeRest", "Before", "After"]
+    kind: Literal["Named", "Number", "Rest", "MaybeRest", "Before", "After", "MaybeNumber"]
     name: str = ""
     times: int = 1
     over: int = 1
@@ -38,6 +38,8 @@ def dim(word: str) -> Dim:
         return Dim(GROUPS[word])  # type: ignore[arg-type]
     if word.isdigit():
         return Dim("Number", times=int(word))
+    if word[:-1].isdigit() and word[-1] == "?":
+        return Dim("MaybeNumber", times=int(word[:-1]))
     match = re.fullmatch(r"(?:(\d+)\*)?([a-z]\w*)(?:/(\d+))?", word)
     if match is None:
         raise ValueError(f"'{word}' is no dimension of a shape")
@@ -55,6 +57,11 @@ def sizes(operator: Operator) -> list[str]:
 def attribute_of_size(operator: Operator, size: str) -> int:
     names = [attribute.name for attribute in operator.attributes]
     return names.index(size) if size in names else -1
+
+
+def reducing_attribute(operator: Operator, tensor: Tensor) -> int:
+    names = [attribute.name for attribute in operator.attributes]
+    return names.index(tensor.reduced_by) if tensor.reduced_by else -1
 
 
 def dim_attribute(operator: Operator) -> int:
@@ -76,7 +83,7 @@ def tensor_rule(operator: Operator, tensor: Tensor) -> str:
     own = " | ".join(f"1u << INFINI_DTYPE_{name}" for name in tensor.dtypes) or "0"
     return (
         f'{{"{pattern}", {own}, {str(tensor.optional).lower()}, {str(tensor.described).lower()}, '
-        f"{len(dims(pattern))}, {{{dim_rules(operator, pattern)}}}}}"
+        f"{len(dims(pattern))}, {{{dim_rules(operator, pattern)}}}, {reducing_attribute(operator, tensor)}}}"
     )
 
 
@@ -93,7 +100,7 @@ def rules(operator: Operator) -> list[str]:
         for i, a in enumerate(operator.attributes)
         if a.name not in names
     ]
-    lines += ["  (void)attributes;"]
+    lines += ["  (void)size, (void)attributes;"]
     lines += [f'  if (!({condition})) return "{text}";' for condition, text in written_of(operator).rules]
     return [*lines, "  return nullptr;", "}"]
 
