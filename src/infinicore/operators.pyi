@@ -64,6 +64,7 @@ __all__ = [
     "fmin",
     "fmod",
     "frac",
+    "fused_moe",
     "gaussian_nll_loss",
     "gcd",
     "gelu",
@@ -111,6 +112,7 @@ __all__ = [
     "mean",
     "minimum",
     "mish",
+    "moe_sum",
     "mrope",
     "mul",
     "mul_scalar",
@@ -390,6 +392,20 @@ def fmod(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> 
 def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """What rounding towards zero takes away."""
 
+def fused_moe(
+    input: Tensor,
+    token_selected_experts: Tensor,
+    token_final_scales: Tensor,
+    w1: Tensor,
+    w2: Tensor,
+    b1: Tensor | None = None,
+    b2: Tensor | None = None,
+    activation: str = "swiglu",
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Each row of `input` through the experts that `token_selected_experts` names for it, summed with `token_final_scales`: an expert is `w2 * act(w1 * x + b1) + b2`. SwiGLU and SiTUGLU take the first half of the rows of `w1` for the gate. Experts outside of 0 to e-1 live elsewhere, and add nothing."""
+
 def gaussian_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -561,6 +577,9 @@ def minimum(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) 
 
 def mish(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`input * tanh(log(1 + exp(input)))`."""
+
+def moe_sum(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The sum of what the experts of each token gave: `the result[t] = sum of input[t]`."""
 
 def mrope(
     q: Tensor,

@@ -40,6 +40,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sources = [
         "nvidia/matmul.cpp",
         "nvidia/cublaslt.cpp",
+        "nvidia/library_places.cpp",
         "product.cpp",
         "tensor.cpp",
         "object.cpp",

@@ -39,9 +39,12 @@ class PreparedWritten final : public Prepared {
                   std::vector<infinirtKernel_t> kernels)
       : kernel_(kernel), program_(std::move(program)), kernels_(std::move(kernels)), tensors_(plan.info->tensors) {
     arguments_.plan = *plan.written;
+    if (kernel.library) library_ = kernel.library(*plan.written, plan.attributes);
   }
 
-  size_t workspace_size() const override { return program_.workspace; }
+  size_t workspace_size() const override {
+    return std::max(program_.workspace, library_ ? library_->workspace_size() : 0);
+  }
 
   infinirtError_t launch(const Plan& plan, void* const* operands, const Workspace& workspace,
                          infinirtStream_t stream) const override {
@@ -52,6 +55,7 @@ class PreparedWritten final : public Prepared {
       if (reinterpret_cast<uintptr_t>(operands[t]) % size != 0) return misplaced(plan, t, operands[t], size);
       arguments.address[t] = operands[t];
     }
+    if (library_ && library_->takes(operands)) return library_->launch(operands, workspace.address, stream);
     std::memcpy(arguments.attributes, plan.attributes, sizeof arguments.attributes);
     arguments.workspace = workspace.address;
     void* args[] = {&arguments};
@@ -81,6 +85,7 @@ class PreparedWritten final : public Prepared {
   std::vector<infinirtKernel_t> kernels_;
   int tensors_;
   WrittenArguments arguments_ = {};
+  std::unique_ptr<LibraryCall> library_;
 };
 
 // Of tensors without elements: nothing is ever launched.

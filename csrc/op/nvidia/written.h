@@ -24,11 +24,26 @@ struct WrittenProgram {
   size_t shared = 0;  // the most that a launch asks for, where that is more than 48 KiB
 };
 
+// What a library of NVIDIA's computes in place of our kernels.
+class LibraryCall {
+ public:
+  LibraryCall() = default;
+  LibraryCall(const LibraryCall&) = delete;
+  LibraryCall& operator=(const LibraryCall&) = delete;
+  virtual ~LibraryCall() = default;
+  virtual size_t workspace_size() const = 0;
+  // Whether tensors may lie there; our kernels compute what may not.
+  virtual bool takes(void* const* addresses) const = 0;
+  virtual infinirtError_t launch(void* const* addresses, void* workspace, infinirtStream_t stream) const = 0;
+};
+
 struct WrittenKernel {
   const char* text;
   WrittenProgram (*program)(const WrittenPlan& plan, const double* attributes);
   // One after the other. The addresses are known, so that wide loads can be chosen by them.
   std::vector<WrittenLaunch> (*launches)(const WrittenPlan& plan, const double* attributes, void* const* addresses);
+  // Null, or what it returns is null: there is no library for it.
+  std::unique_ptr<LibraryCall> (*library)(const WrittenPlan& plan, const double* attributes) = nullptr;
 };
 
 // "using <alias> = <element type>;\n"

@@ -15,6 +15,7 @@ __all__ = [
     "elu",
     "embedding",
     "flash_attention",
+    "fused_moe",
     "gaussian_nll_loss",
     "gelu",
     "gelu_tanh",
@@ -89,6 +90,20 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False, *, out: Tensor
 
 def embedding(input: Tensor, weight: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The rows of `weight` that `input` names. A number that is no row's is an error of the stream."""
+
+def fused_moe(
+    input: Tensor,
+    token_selected_experts: Tensor,
+    token_final_scales: Tensor,
+    w1: Tensor,
+    w2: Tensor,
+    b1: Tensor | None = None,
+    b2: Tensor | None = None,
+    activation: str = "swiglu",
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Each row of `input` through the experts that `token_selected_experts` names for it, summed with `token_final_scales`: an expert is `w2 * act(w1 * x + b1) + b2`. SwiGLU and SiTUGLU take the first half of the rows of `w1` for the gate. Experts outside of 0 to e-1 live elsewhere, and add nothing."""
 
 def gaussian_nll_loss(
     input: Tensor,

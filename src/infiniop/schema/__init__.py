@@ -5,6 +5,7 @@ from __future__ import annotations
 from .activations import OPERATORS as ACTIVATIONS
 from .arithmetic import OPERATORS as ARITHMETIC
 from .attention import OPERATORS as ATTENTION
+from .experts import OPERATORS as EXPERTS
 from .functions import OPERATORS as FUNCTIONS
 from .indexing import OPERATORS as INDEXING
 from .logic import OPERATORS as LOGIC
@@ -31,6 +32,7 @@ GROUPS: dict[str, tuple[Operator, ...]] = {
     "Products of matrices": PRODUCTS,
     "Elements that indices name": INDEXING,
     "Positions and attention": (*ATTENTION, *POSITIONS),
+    "Experts": EXPERTS,
     "Few bits with scales": QUANTISATION,
     "Losses": LOSSES,
 }

@@ -31,16 +31,6 @@ struct KeyRows {
   }
 };
 
-template <class C>
-inline C multiply_add(C a, C b, C c) {
-#ifdef __FMA__
-  if constexpr (sizeof(C) == 4) return __builtin_fmaf(a, b, c);
-  return __builtin_fma(a, b, c);
-#else
-  return a * b + c;
-#endif
-}
-
 inline constexpr int kRows = 16;  // of queries, at a time
 inline constexpr int kKeys = 64;  // of a block
 

@@ -45,6 +45,16 @@ T narrow(C x) {
 template <class T>
 using Wide = decltype(widen(T{}));
 
+template <class C>
+inline C multiply_add(C a, C b, C c) {
+#ifdef __FMA__
+  if constexpr (sizeof(C) == 4) return __builtin_fmaf(a, b, c);
+  return __builtin_fma(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
 template <class T>
 struct TypeTag {
   using type = T;
