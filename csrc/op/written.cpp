@@ -43,7 +43,7 @@ class Matching {
         if (auto status = check_written_strides(t)) return status;
       }
     }
-    const char* broken = rules_.broken_rule ? rules_.broken_rule(plan_size(), attributes_) : nullptr;
+    const char* broken = rules_.broken_rule ? rules_.broken_rule(plan_size(), attributes_, plan_) : nullptr;
     if (broken) return fail(function_, INFINI_STATUS_BAD_TENSOR_SHAPE, "%s%s", broken, known_sizes().c_str());
     return INFINI_STATUS_SUCCESS;
   }
@@ -103,7 +103,7 @@ class Matching {
   infiniStatus_t match_one(int t, const DimRule& rule, int at, int spare, int* taken) {
     TensorView& view = plan_.tensor[t];
     if (rule.kind == DimKind::Named || rule.kind == DimKind::Number) return match_size(t, rule, view.shape[at]);
-    if (rule.kind == DimKind::Rest || rule.kind == DimKind::MaybeRest) {
+    if (rule.kind == DimKind::Rest || rule.kind == DimKind::MaybeRest || rule.kind == DimKind::Any) {
       *taken = spare;
     } else {
       int dim = static_cast<int>(attributes_[rules_.dim_attribute]);
@@ -122,7 +122,7 @@ class Matching {
       view.rest_first = at;
       view.rest_dims = *taken;
     }
-    if (rule.kind == DimKind::MaybeRest && *taken == 0) return INFINI_STATUS_SUCCESS;
+    if (rule.kind == DimKind::Any || (rule.kind == DimKind::MaybeRest && *taken == 0)) return INFINI_STATUS_SUCCESS;
     return match_group(t, rule.kind == DimKind::MaybeRest ? DimKind::Rest : rule.kind, at, *taken);
   }
 
@@ -182,7 +182,7 @@ class Matching {
   const Tensor* const* tensors_;
   const double* attributes_;
   WrittenPlan& plan_;
-  Group groups_[6];
+  Group groups_[static_cast<int>(DimKind::Any)];
   int64_t sizes_[kMaxWrittenSizes] = {};
 };
 

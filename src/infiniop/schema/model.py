@@ -119,7 +119,8 @@ class Written:
 
     Everything else follows from the shapes. A shape is the names of its sizes, with a space between them: the same name is the same size
     in all tensors, and the name of an attribute is its value. Also numbers, `2*d`, `d/2`, `...` for any number of dimensions that
-    are the same in all tensors that have them, `...?` for these or none, and `<` and `>` for those before and after the one that the attribute `dim` names.
+    are the same in all tensors that have them, `...?` for these or none, `<` and `>` for those before and after the one that the attribute `dim` names,
+    and `*` for any dimensions, whatever other tensors have.
     """
 
     shapes: dict[str, str]
@@ -128,7 +129,8 @@ class Written:
     Numbers are float64, and converted; the first dict stands for an ordinary call."""
 
     rules: tuple[tuple[str, str], ...] = ()
-    """Conditions of the sizes and attributes, in C, each with a sentence that says what has to hold."""
+    """Conditions of the sizes and attributes, in C, each with a sentence that says what has to hold. Where shapes are `*`, functions of
+    `csrc/op/written_rules.h` take `plan` and the tensors' numbers, `tensor::input`."""
 
     in_place: bool = False
     """Whether an output may be an input of the same shape."""
@@ -151,6 +153,21 @@ class Attribute:
 
     repeated: bool = False
     """Whether the published compute call takes it once more; it does not look at it."""
+
+    after: str = ""
+    """Of written operators: the tensor behind which C takes it; behind all of them unless said otherwise."""
+
+    array: str = ""
+    """Of written operators: the name of the array of int of which it is the next element in C; such attributes follow one another."""
+
+    array_type: str = "const int*"
+    """What that array is in C."""
+
+    array_bytes: str = ""
+    """The attribute that says how many bytes the array has, where that may be fewer than there are elements; these are 0 then."""
+
+    texts: tuple[str, ...] = ()
+    """The texts that C takes, of which the attribute is the number of one."""
 
     @property
     def is_whole(self) -> bool:
