@@ -10,10 +10,12 @@ from .indexing import OPERATORS as INDEXING
 from .logic import OPERATORS as LOGIC
 from .model import Attribute, Operator, Tensor
 from .movement import OPERATORS as MOVEMENT
+from .moving import OPERATORS as MOVING
 from .norms import OPERATORS as NORMS
 from .products import OPERATORS as PRODUCTS
 from .reductions import OPERATORS as REDUCTIONS
 from .rounding import OPERATORS as ROUNDING
+from .vectors import OPERATORS as VECTORS
 
 # As a reader looks for them.
 GROUPS: dict[str, tuple[Operator, ...]] = {
@@ -27,6 +29,8 @@ GROUPS: dict[str, tuple[Operator, ...]] = {
     "Copies, conversions, constants": MOVEMENT,
     "Products of matrices": PRODUCTS,
     "Elements that indices name": INDEXING,
+    "Elements at other places": MOVING,
+    "Pairs of vectors": VECTORS,
     "Positions and attention": ATTENTION,
 }
 OPERATORS: tuple[Operator, ...] = tuple(
