@@ -48,6 +48,12 @@ inline bool has_one_element(const WrittenPlan& plan, int tensor) {
   return true;
 }
 
+inline bool has_elements(const WrittenPlan& plan, int tensor, int64_t count) {
+  int64_t elements = 1;
+  for (int d = 0; d < plan.tensor[tensor].ndim; ++d) elements *= plan.tensor[tensor].shape[d];
+  return elements == count;
+}
+
 // Numbers of elements before and after those of each of the last dimensions, of `bytes` bytes as int.
 struct Pads {
   const WrittenPlan& plan;

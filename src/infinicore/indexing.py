@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from . import _core
-from .creation import full
+from . import _core, _views
+from .creation import full, zeros
+from .dtype import int64
 from .tensor import Tensor
 
 __all__ = [
+    "argwhere",
     "gather",
     "index_add",
     "index_copy",
     "index_select",
+    "masked_select",
+    "one_hot",
     "scatter",
     "scatter_add",
     "select_last_token_hidden",
@@ -65,9 +69,7 @@ def scatter(
     return _update(_blocks["scatter"], input, index, src, dim, _REDUCTIONS[reduce], out=out)
 
 
-def scatter_add(
-    input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None
-) -> Tensor:
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`scatter` that adds."""
     return _update(_blocks["scatter"], input, index, src, dim, 1, out=out)
 
@@ -90,7 +92,12 @@ def index_copy(
 
 
 def _update(
-    function: Callable[..., Tensor], input: Tensor, index: Tensor, source: Tensor, *numbers: float, out: Tensor | None
+    function: Callable[..., Tensor],
+    input: Tensor,
+    index: Tensor,
+    source: Tensor,
+    *numbers: float,
+    out: Tensor | None,
 ) -> Tensor:
     if out is not None and source is out:  # it is read after it was written
         source = source.clone()
@@ -109,3 +116,49 @@ def select_last_token_hidden(
         shape = [1, input_offsets.size(0) - 1, hidden_states.size(-1)]
         out = _core.empty(hidden_states._place, hidden_states.dtype, shape)
     return _blocks["select_last_token_hidden"](hidden_states, input_offsets, out=out)
+
+
+def one_hot(input: Tensor, num_classes: int) -> Tensor:
+    """For each number a row of `num_classes` that is 0, but 1 where the number says; int64.
+
+    >>> import infinicore
+    >>> infinicore.nn.functional.one_hot(infinicore.from_list([2, 0]), 3).tolist()
+    [[0, 0, 1], [1, 0, 0]]
+    """
+    made = zeros([*input.shape, num_classes], dtype=int64, device=input.device)
+    return scatter(made, -1, input.unsqueeze(-1), 1, out=made)
+
+
+def _true_places(input: Tensor) -> Tensor:
+    """The numbers of the elements that are not 0. Waits for the device, since only it knows how many there are."""
+    places = _core.empty(input._place, int64, [input.numel()])
+    count = _blocks["true_places"](places, input)
+    return places[: int(count.item())]
+
+
+def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements of `input` where `mask` is not 0, in a row; either is broadcast to the other. Waits for the device.
+
+    >>> import infinicore
+    >>> x = infinicore.from_list([1.0, 2.0, 3.0], dtype=infinicore.float32)
+    >>> infinicore.masked_select(x, x > 1).tolist()
+    [2.0, 3.0]
+    """
+    shape = _views.together(input.shape, mask.shape)
+    places = _true_places(mask.broadcast_to(shape))
+    return _core.operators["take"](input.broadcast_to(shape), places, out=out)
+
+
+def argwhere(input: Tensor) -> Tensor:
+    """For each element that is not 0 a row of its place in each dimension, int64. Waits for the device.
+
+    >>> import infinicore
+    >>> infinicore.argwhere(infinicore.from_list([[0, 5], [6, 0]])).tolist()
+    [[0, 1], [1, 0]]
+    """
+    places = _true_places(input)
+    made = _core.empty(input._place, int64, [places.size(0), input.ndim])
+    for d in reversed(range(input.ndim)):
+        made[:, d].copy_(places % input.size(d))
+        places = places // input.size(d)
+    return made

@@ -156,6 +156,22 @@ def index_update(name: str, doc: str, trials: Any, reference: Any, **more: Any) 
     )
 
 
+def true_places_trials(np: Any, random: Any) -> Any:
+    # Without an element that is not 0 there would be places that nobody writes: all are, or those that are not counted are 0 after them.
+    yield {"input": np.ones((3, 7)), "places": np.zeros(21)}
+    yield {"input": random.integers(0, 2, 40000), "places": np.full(40000, 9)}
+    yield {"input": np.zeros((2, 3)), "places": np.arange(6)}
+    yield {"input": np.array(1), "places": np.zeros(1)}
+    yield {"input": np.zeros((2, 0)), "places": np.zeros(0)}
+
+
+def true_places(np: Any, places: Any, input: Any) -> Any:
+    found = np.flatnonzero(input)
+    result = places.copy()
+    result[: len(found)] = found
+    return result, np.array([len(found)])
+
+
 OPERATORS: tuple[Operator, ...] = (
     Operator(
         "Embedding",
@@ -294,6 +310,30 @@ OPERATORS: tuple[Operator, ...] = (
         dtypes=REALS,
         attributes=(Attribute("dim", "int64_t", DIM, after="input"),),
         header="index_copy",
+        ulps=0,
+    ),
+    Operator(
+        "TruePlaces",
+        "The numbers of the elements of `input` that are not 0, counted through all of its dimensions: the first `count` of `places`; what "
+        "lies behind them stays as it is.",
+        (
+            Tensor("places", "inout", dtypes=("I64",)),
+            Tensor("count", "out", dtypes=("I64",)),
+            Tensor("input"),
+        ),
+        REALS,
+        true_places,
+        kind="written",
+        written=Written(
+            {"places": "n", "count": "1", "input": "*"},
+            true_places_trials,
+            rules=(
+                ("has_elements(plan, tensor::input, n)", "places, of n, has an element for each of input"),
+            ),
+        ),
+        header="true_places",
+        published=False,
+        wrapped=True,
         ulps=0,
     ),
 )

@@ -32,6 +32,8 @@ def pad_trials(np: Any, random: Any) -> Any:
 def pad(np: Any, x: Any, pad_size: float, mode: float, value: float, **pads: float) -> Any:
     count = int(pad_size) // 4
     pairs = [(int(pads[f"pad_{i}"]), int(pads[f"pad_{i + 1}"])) for i in range(0, count, 2)]
+    if x.ndim == 0:
+        return x
     pairs = [(0, 0)] * (x.ndim - len(pairs)) + pairs
     grown = [(max(before, 0), max(after, 0)) for before, after in pairs]
     if mode == 0:
@@ -159,7 +161,9 @@ def triangle(name: str, doc: str) -> Operator:
         lambda np, input, diagonal: (np.tril if lower else np.triu)(input, int(diagonal)),
         kind="written",
         written=Written({"output": "... n m", "input": "... n m"}, triangle_trials, in_place=True),
-        attributes=(Attribute("diagonal", "int", "how many columns to the right the diagonal lies", default=0),),
+        attributes=(
+            Attribute("diagonal", "int", "how many columns to the right the diagonal lies", default=0),
+        ),
         published=False,
         ulps=0,
     )
@@ -198,7 +202,12 @@ OPERATORS: tuple[Operator, ...] = (
         attributes=(
             *(
                 Attribute(
-                    f"pad_{i}", "int", f"number {i} of pad", array="pad", array_type="void*", array_bytes="pad_size"
+                    f"pad_{i}",
+                    "int",
+                    f"number {i} of pad",
+                    array="pad",
+                    array_type="void*",
+                    array_bytes="pad_size",
                 )
                 for i in range(MOST_PADS)
             ),
@@ -233,7 +242,10 @@ OPERATORS: tuple[Operator, ...] = (
             diff_trials,
             rules=(
                 ("n >= 0 && n <= 32", "n must be from 0 to 32"),
-                ("left == (n < length ? length - n : 0)", "y, of left, has n elements less than x, of length"),
+                (
+                    "left == (n < length ? length - n : 0)",
+                    "y, of left, has n elements less than x, of length",
+                ),
             ),
         ),
         attributes=(
@@ -290,7 +302,10 @@ OPERATORS: tuple[Operator, ...] = (
                     "w + 2 * padding_width > dilation_width * (kernel_width - 1)",
                     "the kernel must not be larger than input with its paddings",
                 ),
-                ("r == c * kernel_height * kernel_width", "output has r rows, one for each element of the kernel and channel"),
+                (
+                    "r == c * kernel_height * kernel_width",
+                    "output has r rows, one for each element of the kernel and channel",
+                ),
                 (
                     "l == ((h + 2 * padding_height - dilation_height * (kernel_height - 1) - 1) / stride_height + 1) * "
                     "((w + 2 * padding_width - dilation_width * (kernel_width - 1) - 1) / stride_width + 1)",

@@ -10,7 +10,9 @@ FLOATING = ("F16", "BF16", "F32", "F64")
 
 
 def single(*names: str) -> tuple[tuple[str, str], ...]:
-    return tuple((f"has_one_element(plan, tensor::{name})", f"{name} must have one element") for name in names)
+    return tuple(
+        (f"has_one_element(plan, tensor::{name})", f"{name} must have one element") for name in names
+    )
 
 
 def extreme_trials(np: Any, random: Any) -> Any:
@@ -59,7 +61,12 @@ def swap_trials(np: Any, random: Any) -> Any:
 
 def rot_trials(np: Any, random: Any) -> Any:
     for number, (x, y) in enumerate(pairs(np, random)):
-        yield {"x": x, "y": y, "c": np.array([0.5, -1, 0.25, 1][number]), "s": np.array([[0.75], [2], [0.5], [0]][number])}
+        yield {
+            "x": x,
+            "y": y,
+            "c": np.array([0.5, -1, 0.25, 1][number]),
+            "s": np.array([[0.75], [2], [0.5], [0]][number]),
+        }
 
 
 def rotm_trials(np: Any, random: Any) -> Any:
@@ -179,7 +186,12 @@ OPERATORS: tuple[Operator, ...] = (
     Operator(
         "Rotg",
         "The rotation that makes `(x, y)` `(r, 0)`: `c` and `s`, with `r` in `x`, and in `y` the number from which both can be made again.",
-        (Tensor("x", "inout", python="x"), Tensor("y", "inout"), Tensor("c", "out", python="c"), Tensor("s", "out")),
+        (
+            Tensor("x", "inout", python="x"),
+            Tensor("y", "inout"),
+            Tensor("c", "out", python="c"),
+            Tensor("s", "out"),
+        ),
         FLOATING,
         rotg,
         kind="written",

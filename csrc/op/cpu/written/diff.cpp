@@ -22,7 +22,8 @@ struct Coefficients {
   explicit Coefficients(int n) : order(n) {
     double value = 1;
     for (int k = 0; k <= n; ++k) {
-      at[n - k] = k % 2 ? C(0) - static_cast<C>(static_cast<int64_t>(value)) : static_cast<C>(static_cast<int64_t>(value));
+      at[n - k] =
+          k % 2 ? C(0) - static_cast<C>(static_cast<int64_t>(value)) : static_cast<C>(static_cast<int64_t>(value));
       value = value * (n - k) / (k + 1);
     }
   }

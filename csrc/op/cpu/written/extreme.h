@@ -24,8 +24,9 @@ inline size_t extreme_workspace(const WrittenPlan&, const double*) { return kExt
 
 // Phases: parts of the elements on their own, and the best of them.
 inline Split split_extreme(const WrittenPlan& plan, int phase) {
-  return phase == 0 ? Split{kExtremeParts, std::clamp<int64_t>(16384 * kExtremeParts / (plan.rest + 1), 1, kExtremeParts)}
-                    : Split{1, 1};
+  return phase == 0
+             ? Split{kExtremeParts, std::clamp<int64_t>(16384 * kExtremeParts / (plan.rest + 1), 1, kExtremeParts)}
+             : Split{1, 1};
 }
 
 // Whether one element is better than what was found is seldom true: blocks are compared first, which is vectors.

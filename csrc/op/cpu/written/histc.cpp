@@ -33,7 +33,8 @@ bool takes_range(const double* attributes) { return attributes[attribute::min_va
 // Phases: the range of the elements, where none is given; counts of parts; their sums.
 Split split(const WrittenPlan& plan, const double* attributes, int phase) {
   if (phase == 0) return {takes_range(attributes) ? kParts : 0, 1};
-  if (phase == 1) return {kParts, std::clamp<int64_t>(16384 * kParts / (elements_of(plan.tensor[tensor::x]) + 1), 1, kParts)};
+  if (phase == 1)
+    return {kParts, std::clamp<int64_t>(16384 * kParts / (elements_of(plan.tensor[tensor::x]) + 1), 1, kParts)};
   return {plan.size[size::bins], 1024};
 }
 

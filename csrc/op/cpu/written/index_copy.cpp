@@ -19,8 +19,8 @@ infinirtError_t run(const WrittenCall& call, int64_t first, int64_t last) {
   const WrittenPlan& plan = call.plan;
   return with_size(element_size(plan.tensor[tensor::output].dtype), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    return update_slices<T>(call, tensor::output, tensor::source, tensor::index, plan.size[size::k],
-                            plan.size[size::n], first, last, Store{});
+    return update_slices<T>(call, tensor::output, tensor::source, tensor::index, plan.size[size::k], plan.size[size::n],
+                            first, last, Store{});
   });
 }
 

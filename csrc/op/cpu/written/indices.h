@@ -99,7 +99,9 @@ inline void copy_some(const WrittenCall& call, int to, int from, int64_t first, 
   });
 }
 
-inline bool is_outside(int64_t index, int64_t size) { return static_cast<uint64_t>(index) >= static_cast<uint64_t>(size); }
+inline bool is_outside(int64_t index, int64_t size) {
+  return static_cast<uint64_t>(index) >= static_cast<uint64_t>(size);
+}
 
 // What becomes of an element that an update meets.
 struct Store {

@@ -49,7 +49,8 @@ template <class T>
 void fill_line(const WrittenCall& call, int64_t item, Mode mode, T value) {
   const TensorView &y = call.plan.tensor[tensor::y], &x = call.plan.tensor[tensor::x];
   const int outer = std::max(0, y.ndim - 1);
-  const int64_t length = line_of(y), step_y = y.ndim > 0 ? y.stride[outer] : 1, step_x = y.ndim > 0 ? x.stride[outer] : 1;
+  const int64_t length = line_of(y), step_y = y.ndim > 0 ? y.stride[outer] : 1,
+                step_x = y.ndim > 0 ? x.stride[outer] : 1;
   T* to = call.at<T>(tensor::y) + offset_in(y, 0, outer, item);
   const T* from = call.at<const T>(tensor::x);
   bool is_inside = true;
@@ -65,7 +66,8 @@ void fill_line(const WrittenCall& call, int64_t item, Mode mode, T value) {
     for (int64_t i = 0; i < length; ++i) to[i * step_y] = value;
     return;
   }
-  const int64_t size = y.ndim > 0 ? x.shape[outer] : 1, ahead = y.ndim > 0 ? before(call.plan, call.attributes, outer) : 0;
+  const int64_t size = y.ndim > 0 ? x.shape[outer] : 1,
+                ahead = y.ndim > 0 ? before(call.plan, call.attributes, outer) : 0;
   const int64_t begin = std::clamp<int64_t>(ahead, 0, length), end = std::clamp<int64_t>(ahead + size, begin, length);
   const auto around = [&](int64_t i) {
     const int64_t at = source(i - ahead, size, mode);
@@ -78,9 +80,11 @@ void fill_line(const WrittenCall& call, int64_t item, Mode mode, T value) {
 
 infinirtError_t run(const WrittenCall& call, int64_t first, int64_t last) {
   const auto mode = static_cast<Mode>(static_cast<int>(call.attributes[attribute::mode]));
-  with_number_type(call.plan.tensor[tensor::y].dtype, [&](auto tag) {
+  const int dtype = call.plan.tensor[tensor::y].dtype;
+  const double given = call.attributes[attribute::value];
+  with_number_type(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const T value = value_of<T>(call.attributes[attribute::value]);
+    const T value = value_of<T>(dtype == INFINI_DTYPE_BOOL ? given != 0 : given);
     for (int64_t item = first; item < last; ++item) fill_line<T>(call, item, mode, value);
   });
   return infinirtSuccess;

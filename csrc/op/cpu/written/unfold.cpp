@@ -20,8 +20,9 @@ infinirtError_t run(const WrittenCall& call, int64_t first, int64_t last) {
   const int64_t kernel_w = number(attribute::kernel_width), kernel = number(attribute::kernel_height) * kernel_w;
   const int64_t height = plan.size[size::h], width = plan.size[size::w], rows = plan.size[size::r];
   const int64_t across = number(attribute::stride_width);
-  const int64_t columns = (width + 2 * number(attribute::padding_width) -
-                           number(attribute::dilation_width) * (kernel_w - 1) - 1) / across + 1;
+  const int64_t columns =
+      (width + 2 * number(attribute::padding_width) - number(attribute::dilation_width) * (kernel_w - 1) - 1) / across +
+      1;
   with_size(element_size(output.dtype), [&](auto tag) {
     using T = typename decltype(tag)::type;
     for (int64_t item = first; item < last; ++item) {

@@ -14,8 +14,9 @@ constexpr int64_t kMostBlocks = kIndexThreads;  // a thread of the last block fo
 
 WrittenProgram program(const WrittenPlan& plan, const double*) {
   const TensorView& x = plan.tensor[tensor::x];
-  return {"#define INFINIOP_LARGEST\n" + alias("X", x.dtype) + count_type(plan.rest) + "constexpr int kThreadsOfBlock = " +
-              std::to_string(kIndexThreads) + ", kMostBlocks = " + std::to_string(kMostBlocks) +
+  return {"#define INFINIOP_LARGEST\n" + alias("X", x.dtype) + count_type(plan.rest) +
+              "constexpr int kThreadsOfBlock = " + std::to_string(kIndexThreads) +
+              ", kMostBlocks = " + std::to_string(kMostBlocks) +
               ";\nconstexpr bool kSideBySide = " + (is_run(x, 0) ? "true" : "false") + ";\n",
           {"look", "choose"},
           static_cast<size_t>(16 * kMostBlocks)};

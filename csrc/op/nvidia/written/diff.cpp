@@ -12,8 +12,7 @@ constexpr char kText[] =
     ;
 
 WrittenProgram program(const WrittenPlan& plan, const double*) {
-  return place_program(plan, tensor::y, tensor::x, "DIFF",
-                       alias("X", plan.tensor[tensor::y].dtype));
+  return place_program(plan, tensor::y, tensor::x, "DIFF", alias("X", plan.tensor[tensor::y].dtype));
 }
 
 std::vector<WrittenLaunch> launches(const WrittenPlan& plan, const double*, void* const*) {

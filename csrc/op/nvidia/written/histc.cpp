@@ -15,7 +15,8 @@ constexpr int64_t kMostShared = 8192;  // bins that a block counts in its own me
 WrittenProgram program(const WrittenPlan& plan, const double*) {
   const TensorView& x = plan.tensor[tensor::x];
   const int64_t bins = plan.size[size::bins], elements = elements_of(x);
-  return {alias("X", x.dtype) + count_type(elements) + "constexpr bool kShared = " + (bins <= kMostShared ? "true" : "false") + ";\n",
+  return {alias("X", x.dtype) + count_type(elements) +
+              "constexpr bool kShared = " + (bins <= kMostShared ? "true" : "false") + ";\n",
           {"clear_counts", "find_range", "count_elements", "convert_counts"},
           static_cast<size_t>(8 * (bins + 2))};
 }

@@ -12,8 +12,7 @@ constexpr char kText[] =
     ;
 
 WrittenProgram program(const WrittenPlan& plan, const double*) {
-  return update_program(plan, tensor::output, tensor::input, tensor::index, tensor::source,
-                        "#define INFINIOP_ADD\n");
+  return update_program(plan, tensor::output, tensor::input, tensor::index, tensor::source, "#define INFINIOP_ADD\n");
 }
 
 std::vector<WrittenLaunch> launches(const WrittenPlan& plan, const double*, void* const* addresses) {

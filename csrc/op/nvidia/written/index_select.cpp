@@ -38,8 +38,8 @@ std::vector<WrittenLaunch> launches(const WrittenPlan& plan, const double*, void
   const bool in_pieces = is_run(output, plan.dim + 1) && is_run(plan.tensor[tensor::input], plan.dim + 1) &&
                          lies_at_multiple(addresses[tensor::output], bytes) &&
                          lies_at_multiple(addresses[tensor::input], bytes);
-  return {threads_for(in_pieces ? "copy_pieces" : "copy_elements",
-                      elements_of(output) / (in_pieces ? bytes / size : 1))};
+  return {
+      threads_for(in_pieces ? "copy_pieces" : "copy_elements", elements_of(output) / (in_pieces ? bytes / size : 1))};
 }
 
 }  // namespace

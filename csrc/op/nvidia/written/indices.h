@@ -39,8 +39,8 @@ inline std::string count_type(int64_t most) {
 
 // Of elements that are only moved: a type of the same size, so that types share programs.
 inline std::string moved_type(const char* alias, int64_t bytes) {
-  return std::string("using ") + alias + " = " +
-         (bytes == 16 ? "Piece16" : "uint" + std::to_string(8 * bytes) + "_t") + ";\n";
+  return std::string("using ") + alias + " = " + (bytes == 16 ? "Piece16" : "uint" + std::to_string(8 * bytes) + "_t") +
+         ";\n";
 }
 
 inline WrittenLaunch threads_for(const char* kernel, int64_t items) {

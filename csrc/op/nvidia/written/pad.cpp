@@ -13,8 +13,10 @@ constexpr char kText[] =
 
 WrittenProgram program(const WrittenPlan& plan, const double* attributes) {
   return place_program(plan, tensor::y, tensor::x, "PAD",
-                       alias("X", plan.tensor[tensor::y].dtype) + "constexpr int kMode = " +
-                           std::to_string(static_cast<int>(attributes[attribute::mode])) + ";\n");
+                       alias("X", plan.tensor[tensor::y].dtype) +
+                           "constexpr int kMode = " + std::to_string(static_cast<int>(attributes[attribute::mode])) +
+                           ";\nconstexpr bool kTruth = " +
+                           (plan.tensor[tensor::y].dtype == INFINI_DTYPE_BOOL ? "true" : "false") + ";\n");
 }
 
 std::vector<WrittenLaunch> launches(const WrittenPlan& plan, const double*, void* const*) {

@@ -38,7 +38,7 @@ __device__ __forceinline__ X find(const WrittenArguments& a, const Place& place)
   }
   if (is_inside) return static_cast<const X*>(a.address[kIn])[from];
   using C = decltype(widen(X{}));
-  const double value = a.attributes[pad::attribute::value];
+  const double given = a.attributes[pad::attribute::value], value = kTruth ? given != 0 : given;
   return Narrow<X>::of(C(1) / C(2) != C(0) ? static_cast<C>(value) : static_cast<C>(static_cast<long long>(value)));
 }
 #elif defined(INFINIOP_FLIPUD)

@@ -40,8 +40,8 @@ std::vector<WrittenLaunch> launches(const WrittenPlan& plan, const double*, void
   const int64_t bytes = piece(plan), size = element_bytes(output);
   const bool in_pieces = lies_in_rows(plan) && lies_at_multiple(addresses[tensor::output], bytes) &&
                          lies_at_multiple(addresses[tensor::hidden_states], bytes);
-  return {threads_for(in_pieces ? "copy_pieces" : "copy_elements",
-                      elements_of(output) / (in_pieces ? bytes / size : 1))};
+  return {
+      threads_for(in_pieces ? "copy_pieces" : "copy_elements", elements_of(output) / (in_pieces ? bytes / size : 1))};
 }
 
 }  // namespace

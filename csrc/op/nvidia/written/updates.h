@@ -58,7 +58,8 @@ inline std::vector<WrittenLaunch> update_launches(const WrittenPlan& plan, int o
                                                   void* const* addresses) {
   std::vector<WrittenLaunch> found;
   const TensorView& output = plan.tensor[out];
-  const int64_t wide = is_run(output, 0) && is_run(plan.tensor[in], 0) ? 16 / std::min<int64_t>(16, element_bytes(output)) : 1;
+  const int64_t wide =
+      is_run(output, 0) && is_run(plan.tensor[in], 0) ? 16 / std::min<int64_t>(16, element_bytes(output)) : 1;
   if (addresses[out] != addresses[in]) found.push_back(threads_for("copy_input", elements_of(output) / wide));
   if (updates > 0) found.push_back(threads_for("update_elements", updates));
   return found;

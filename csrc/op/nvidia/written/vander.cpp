@@ -12,9 +12,10 @@ constexpr char kText[] =
     ;
 
 WrittenProgram program(const WrittenPlan& plan, const double*) {
-  return place_program(plan, tensor::output, tensor::input, "VANDER",
-                       alias("X", plan.tensor[tensor::output].dtype) + "using Product = " +
-                           (is_whole(static_cast<infiniDtype_t>(plan.tensor[tensor::output].dtype)) ? "uint64_t" : "double") + ";\n");
+  return place_program(
+      plan, tensor::output, tensor::input, "VANDER",
+      alias("X", plan.tensor[tensor::output].dtype) + "using Product = " +
+          (is_whole(static_cast<infiniDtype_t>(plan.tensor[tensor::output].dtype)) ? "uint64_t" : "double") + ";\n");
 }
 
 std::vector<WrittenLaunch> launches(const WrittenPlan& plan, const double*, void* const*) {

@@ -37,9 +37,7 @@ def truths(operator: Operator) -> int:
 
 def numbers(operator: Operator, at_compute: bool) -> str:
     """The attributes that one of the calls is given, in their places."""
-    return ", ".join(
-        number(operator, a) if a.at_compute == at_compute else "0" for a in operator.attributes
-    )
+    return ", ".join(number(operator, a) if a.at_compute == at_compute else "0" for a in operator.attributes)
 
 
 def number(operator: Operator, attribute: Attribute) -> str:
@@ -62,7 +60,7 @@ def array_checks(operator: Operator) -> list[str]:
     """An array that is null has no elements to look at."""
     arrays = {a.array: a.array_bytes for a in operator.attributes if a.array}
     return [
-        f'  if (!{name}{f" && {size} > 0" if size else ""}) '
+        f"  if (!{name}{f' && {size} > 0' if size else ''}) "
         f'return fail(__func__, INFINI_STATUS_NULL_POINTER, "{name} is null; it must point at numbers");'
         for name, size in arrays.items()
     ]

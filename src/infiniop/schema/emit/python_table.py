@@ -400,7 +400,9 @@ def render() -> str:
 
 LONGEST_LINE = 110
 # What `infinicore.nn.functional` has beside operators: the names of infinicore/nn/layers.py.
-LAYERS = ("RopeAlgo", "flash_attention", "linear", "scaled_dot_product_attention")
+LAYERS = (
+    "RopeAlgo", "flash_attention", "linear", "one_hot", "pad", "pixel_shuffle", "pixel_unshuffle", "scaled_dot_product_attention", "unfold",
+)  # fmt: skip
 HEAD = '"""{0}. Generated from src/infiniop/schema: change the operator\'s entry there."""\n'
 
 
@@ -435,6 +437,14 @@ def head(name: str, given: list[str], result: str) -> list[str]:
     return [f"def {name}(", *body, f") -> {result}:"]
 
 
+def imported(names: tuple[str, ...]) -> list[str]:
+    """From the layers, cut as the formatter cuts it."""
+    line = f"from .layers import {', '.join(names)}"
+    if len(line) <= LONGEST_LINE:
+        return [line]
+    return ["from .layers import (", *(f"    {name}," for name in names), ")"]
+
+
 def render_stubs(functional: bool) -> str:
     """Type stubs of the module that has the operators' functions."""
     chosen = [operator for operator in PUBLIC if operator.functional or not functional]
@@ -442,7 +452,7 @@ def render_stubs(functional: bool) -> str:
     lines = [HEAD.format(what), "from collections.abc import Sequence", ""]
     lines += [f"from {'..' if functional else '.'}tensor import Tensor"]
     if functional:
-        lines += [f"from .layers import {', '.join(LAYERS)}"]
+        lines += imported(LAYERS)
     lines += [""]
     # Numbers in names count as numbers: log1p, log10.
     names = sorted(
