@@ -204,7 +204,7 @@ OPERATORS: tuple[Operator, ...] = (
                 Attribute(
                     f"pad_{i}",
                     "int",
-                    f"number {i} of pad",
+                    "how many elements come before and after, int for each of the last dimensions",
                     array="pad",
                     array_type="void*",
                     array_bytes="pad_size",
@@ -314,9 +314,9 @@ OPERATORS: tuple[Operator, ...] = (
             ),
         ),
         attributes=tuple(
-            Attribute(f"{name}_{way}", "int", f"{array}, {where}", array=array)
+            Attribute(f"{name}_{way}", "int", "down, across", array=array)
             for name, array in UNFOLD_ARRAYS
-            for way, where in (("height", "down"), ("width", "across"))
+            for way in ("height", "width")
         ),
         wrapped=True,
         ulps=0,

@@ -189,7 +189,7 @@ OPERATORS: tuple[Operator, ...] = (
         (
             Tensor("x", "inout", python="x"),
             Tensor("y", "inout"),
-            Tensor("c", "out", python="c"),
+            Tensor("c", "out"),
             Tensor("s", "out"),
         ),
         FLOATING,

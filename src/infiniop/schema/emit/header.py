@@ -23,6 +23,11 @@ def create_params(operator: Operator) -> list[str]:
     ]
 
 
+def attribute_notes(operator: Operator) -> list[str]:
+    """What each is, those of an array together."""
+    return list(dict.fromkeys(f"{a.array or a.name}: {a.doc}" for a in operator.attributes))
+
+
 def early_parameters(operator: Operator) -> list[list[Attribute]]:
     """The attributes that make a descriptor, those together that are one parameter in C."""
     groups: list[list[Attribute]] = []
@@ -102,7 +107,7 @@ def render(operator: Operator) -> str:
     lines = [
         f"/* infiniop/ops/{operator.file}.h: {operator.name}. {operator.doc}",
         f" * {types}",
-        *(f" * {attribute.name}: {attribute.doc}." for attribute in operator.attributes),
+        *(f" * {line}." for line in attribute_notes(operator)),
         *(f" * {line}" for line in row_notes(operator)),
         *(f" * {line}" for line in written_notes(operator)),
         " */",
