@@ -248,7 +248,8 @@ class Call {
     while (at < row_.inputs && row_.holds_truth[at]) ++at;
     PyObject* first = row_.inputs ? input(at) : out;
     PyErr_Format(PyExc_TypeError, "%s(): %s must be a Tensor, not %.100s", row_.name,
-                 row_.inputs ? row_.parameters[at] : row_.output_parameters[0], first ? Py_TYPE(first)->tp_name : "nothing");
+                 row_.inputs ? row_.parameters[at] : row_.output_parameters[0],
+                 first ? Py_TYPE(first)->tp_name : "nothing");
     return false;
   }
 
