@@ -43,7 +43,7 @@ class Matching {
         if (auto status = check_written_strides(t)) return status;
       }
     }
-    const char* broken = rules_.broken_rule ? rules_.broken_rule(plan_size(), attributes_) : nullptr;
+    const char* broken = rules_.broken_rule ? rules_.broken_rule(plan_size(), attributes_, plan_) : nullptr;
     if (broken) return fail(function_, INFINI_STATUS_BAD_TENSOR_SHAPE, "%s%s", broken, known_sizes().c_str());
     return INFINI_STATUS_SUCCESS;
   }
@@ -113,7 +113,7 @@ class Matching {
       *taken = spare;
       return spare == 0 || (spare == 1 && view.shape[at] == rule.times) ? INFINI_STATUS_SUCCESS : has_shape(t, "");
     }
-    if (rule.kind == DimKind::Rest || rule.kind == DimKind::MaybeRest) {
+    if (rule.kind == DimKind::Rest || rule.kind == DimKind::MaybeRest || rule.kind == DimKind::Any) {
       *taken = spare;
     } else {
       int dim = static_cast<int>(attributes_[rules_.dim_attribute]);
@@ -132,7 +132,7 @@ class Matching {
       view.rest_first = at;
       view.rest_dims = *taken;
     }
-    if (rule.kind == DimKind::MaybeRest && *taken == 0) return INFINI_STATUS_SUCCESS;
+    if (rule.kind == DimKind::Any || (rule.kind == DimKind::MaybeRest && *taken == 0)) return INFINI_STATUS_SUCCESS;
     return match_group(t, rule.kind == DimKind::MaybeRest ? DimKind::Rest : rule.kind, at, *taken);
   }
 
@@ -192,7 +192,7 @@ class Matching {
   const Tensor* const* tensors_;
   const double* attributes_;
   WrittenPlan& plan_;
-  Group groups_[6];
+  Group groups_[static_cast<int>(DimKind::Any)];
   int64_t sizes_[kMaxWrittenSizes] = {};
 };
 

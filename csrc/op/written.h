@@ -22,6 +22,7 @@ enum class DimKind : uint8_t {
   Before,  // those before the dimension that the attribute `dim` names
   After,  // those after it
   MaybeNumber,  // `times`, or no dimension
+  Any,  // any dimensions, whatever other tensors have
 };
 
 struct DimRule {
@@ -49,7 +50,7 @@ struct WrittenInfo {
   int8_t size_attributes[kMaxWrittenSizes];  // which attribute gives the size; -1: tensors do
   TensorRule tensor[kMaxTensors];
   // Null, or the sentence that does not hold of these sizes and attributes.
-  const char* (*broken_rule)(const int64_t* size, const double* attributes);
+  const char* (*broken_rule)(const int64_t* size, const double* attributes, const WrittenPlan& plan);
 };
 
 // `tensors` that are not given are null. Checks element types and shapes, and leaves the message of what does not fit.

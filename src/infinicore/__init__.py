@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import infinirt as _infinirt  # noqa: F401  # the objects that _core is built on
 
-from . import context, creation, functions, languages, memory, nn, operators
+from . import context, creation, functions, indexing, languages, memory, moving, nn, operators
 from ._tensor_str import get_printoptions, printoptions, set_printoptions
 from .allocators import (
     DevicePinnedHostAllocator,
@@ -81,8 +81,10 @@ from .dtype import (
 )
 from .functions import *  # noqa: F403
 from .graph import Graph, GraphOperator
+from .indexing import *  # noqa: F403
 from .languages import operator
 from .memory import Memory
+from .moving import *  # noqa: F403
 from .operators import *  # noqa: F403
 from .recording import record
 from .runtime import CloseError, Runtime
@@ -165,4 +167,6 @@ __all__ = [
 ]
 __all__ += creation.__all__
 __all__ += functions.__all__
+__all__ += indexing.__all__
+__all__ += moving.__all__
 __all__ += operators.__all__

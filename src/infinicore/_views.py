@@ -149,3 +149,17 @@ def broadcast(shape: list[int], strides: list[int], wanted: list[int]) -> tuple[
     return wanted, repeated + [
         0 if s == 1 != wanted[missing + d] else strides[d] for d, s in enumerate(shape)
     ]
+
+
+def together(first: list[int], second: list[int]) -> list[int]:
+    """The shape that both can be broadcast to."""
+    ndim = max(len(first), len(second))
+    sizes = zip([1] * (ndim - len(first)) + first, [1] * (ndim - len(second)) + second, strict=True)
+    found = []
+    for one, other in sizes:
+        if one != other and 1 not in (one, other):
+            raise ValueError(
+                f"shapes {first} and {second}: aligned at the last dimension, sizes must be the same or 1"
+            )
+        found.append(other if one == 1 else one)
+    return found

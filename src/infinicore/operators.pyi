@@ -31,6 +31,8 @@ __all__ = [
     "bitwise_or",
     "bitwise_right_shift",
     "bitwise_xor",
+    "blas_amax",
+    "blas_amin",
     "blas_dot",
     "cast",
     "causal_softmax",
@@ -57,6 +59,7 @@ __all__ = [
     "exp",
     "exp2",
     "expm1",
+    "flipud",
     "float_power",
     "floor",
     "floor_divide",
@@ -77,6 +80,7 @@ __all__ = [
     "hardtanh",
     "heaviside",
     "hinge_embedding_loss",
+    "histc",
     "huber_loss",
     "hypot",
     "isfinite",
@@ -136,6 +140,10 @@ __all__ = [
     "remainder",
     "rms_norm",
     "rope",
+    "rot",
+    "rotg",
+    "rotm",
+    "rotmg",
     "round",
     "rsqrt",
     "scal",
@@ -156,12 +164,16 @@ __all__ = [
     "square",
     "sub",
     "sum",
+    "swap",
     "swiglu",
+    "take",
     "tan",
     "tanh",
     "tanhshrink",
     "threshold",
+    "tril",
     "triplet_margin_loss",
+    "triu",
     "trunc",
     "var",
     "var_mean",
@@ -287,6 +299,12 @@ def bitwise_right_shift(input: Tensor, other: Tensor | float, *, out: Tensor | N
 def bitwise_xor(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """The bits in which `input` and `other` differ; of BOOL, whether they do."""
 
+def blas_amax(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The place of the element of `input` with the largest absolute value, counted from 1 as BLAS does: the first of them, and what is not a number before any; 0 where there is none."""
+
+def blas_amin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The place of the element of `input` with the smallest absolute value, counted from 1 as BLAS does: the first of them, and what is not a number before any; 0 where there is none."""
+
 def blas_dot(x: Tensor, y: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sum of the products of two rows' elements. The result of one row may have any shape of one element."""
 
@@ -371,6 +389,9 @@ def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`exp(input) - 1`."""
 
+def flipud(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`input` with its first dimension in reverse order."""
+
 def float_power(input: Tensor, exponent: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`input` to the power of `exponent` or, where that is null, of `scalar_exponent`."""
 
@@ -454,6 +475,11 @@ def hinge_embedding_loss(
     input: Tensor, target: Tensor, margin: float = 1.0, reduction: str = "mean", *, out: Tensor | None = None
 ) -> Tensor:
     """`input` where `target` is 1, `max(0, margin - input)` where it is -1."""
+
+def histc(
+    input: Tensor, bins: int = 100, min: float = 0.0, max: float = 0.0, *, out: Tensor | None = None
+) -> Tensor:
+    """How many elements of `input` lie in each of `bins` parts of the range from `min_val` to `max_val`, or of their own range where both are the same. The last part has its end, too. What is outside, or not a number, counts nowhere."""
 
 def huber_loss(
     input: Tensor, target: Tensor, delta: float = 1.0, reduction: str = "mean", *, out: Tensor | None = None
@@ -720,6 +746,20 @@ def rope(
 ) -> Tensor:
     """Turns pairs of elements of `input` by the angle that the tables have for their position: neighbours (GPT-J), or elements of the two halves (GPT-NeoX). A position that the tables do not have is an error of the stream."""
 
+def rot(x: Tensor, y: Tensor, c: Tensor, s: Tensor) -> tuple[Tensor, Tensor]:
+    """Each pair of elements turned: `c * x + s * y` and `c * y - s * x`."""
+
+def rotg(
+    x: Tensor, y: Tensor, *, out: Tensor | tuple[Tensor, Tensor] | None = None, s: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """The rotation that makes `(x, y)` `(r, 0)`: `the result` and `s`, with `r` in `x`, and in `y` the number from which both can be made again."""
+
+def rotm(x: Tensor, y: Tensor, param: Tensor) -> tuple[Tensor, Tensor]:
+    """Each pair of elements times a matrix: `h11 * x + h12 * y` and `h21 * x + h22 * y`. `param` is a flag and h11, h21, h12, h22; flag -1: all of them, 0: 1 on the diagonal, 1: 1 and -1 beside it, -2: nothing changes."""
+
+def rotmg(d1: Tensor, d2: Tensor, x1: Tensor, y1: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """BLAS's modified rotation: `the result`, as Rotm takes it, makes the second component of `(sqrt(d1) * x1, sqrt(d2) * y1)` zero; `d1`, `d2` and `x1` become those after it."""
+
 def round(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The nearest integer, of two that are equally near the even one."""
 
@@ -794,8 +834,14 @@ def sum(
 ) -> Tensor:
     """The sum of a row; of integers and BOOL it is I64, and wraps around."""
 
+def swap(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """`x` and `y` exchange their elements."""
+
 def swiglu(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`input * silu(other)`."""
+
+def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements of `input`, counted through all of its dimensions, that `index` names; negative ones count from the last. A number that is out of range is an error of the stream."""
 
 def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Tangent."""
@@ -808,6 +854,9 @@ def tanhshrink(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def threshold(input: Tensor, threshold: float, value: float, *, out: Tensor | None = None) -> Tensor:
     """`input` where it is over `threshold`, `value` elsewhere."""
+
+def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The elements of each matrix on the diagonal and below; 0 above."""
 
 def triplet_margin_loss(
     anchor: Tensor,
@@ -822,6 +871,9 @@ def triplet_margin_loss(
     out: Tensor | None = None,
 ) -> Tensor:
     """`max(0, d(anchor, positive) - d(anchor, negative) + margin)` of each row, where `d` is the p-norm of the difference plus `eps`. With swap, the smaller one of the distances of `negative` counts."""
+
+def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The elements of each matrix on the diagonal and above; 0 below."""
 
 def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Rounded towards zero."""

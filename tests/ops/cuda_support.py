@@ -15,6 +15,7 @@ from op_support import DTYPE_NUMBERS, numbers_of
 
 from infiniop.schema import Operator
 from infiniop.schema.emit.glue import truths
+from infiniop.schema.emit.header import in_create_order
 from infiniop.schema.emit.maps import MAPS
 from installed import directory, output_of, program
 
@@ -142,8 +143,7 @@ class CudaText:
                     (ctypes.c_ssize_t * len(shape))(*strides), ctypes.c_int(DTYPE_NUMBERS[dtype]),
                 )  # fmt: skip
         create = getattr(self.library, f"infiniopCreate{operator.name}Descriptor")
-        given = [made[tensor.name] for tensor in operator.tensors if tensor.described]
-        assert not create(None, None, *given, *numbers_of(operator, values, False))
+        assert not create(None, None, *in_create_order(operator, made, numbers_of(operator, values, False)))
         for descriptor in made.values():
             if descriptor:
                 self.library.infiniopDestroyTensorDescriptor(descriptor)

@@ -14,7 +14,7 @@ import numpy as np
 import infinirt
 from infiniop.conformance import calls
 from infiniop.schema import OPERATORS, Operator
-from infiniop.schema.emit.header import repeats_dimensions
+from infiniop.schema.emit.header import in_create_order, repeats_dimensions
 from infiniop.schema.model import FLOATS
 from infinirt import runtime as rt
 from infinirt.__main__ import part_path
@@ -106,8 +106,8 @@ def create(
 ) -> tuple[int, ctypes.c_void_p]:
     result = ctypes.c_void_p()
     function = getattr(library(), f"infiniopCreate{operator.name}Descriptor")
-    given = [tensors[tensor.name] for tensor in operator.tensors if tensor.described]
-    status = function(owner, ctypes.byref(result), *given, *numbers_of(operator, values, False))
+    given = in_create_order(operator, tensors, numbers_of(operator, values, False))
+    status = function(owner, ctypes.byref(result), *given)
     return status, result
 
 

@@ -96,4 +96,4 @@ def test_cuda_text_compiles(operator: Operator, cuda: CudaText, tmp_path: Path) 
 def test_trials_have_elements() -> None:
     for operator in WRITTEN:
         first = next(iter(written_values(operator)))
-        assert np.size(first.expected) > 1, operator.name
+        assert np.size(first.expected) > 0, operator.name

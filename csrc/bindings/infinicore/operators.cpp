@@ -234,7 +234,8 @@ class Call {
 
   // The place and the element type are those of the first tensor among the inputs, or of the output.
   bool find_place() {
-    PyObject* out = values_[entry_.positional];
+    const bool writes_first = row_.patterns && row_.patterns->is_parameter[0];
+    PyObject* out = values_[writes_first ? entry_.output[0] : entry_.positional];
     for (int i = 0; i < row_.inputs && place_ == nullptr; ++i) {
       if (input(i) == nullptr && !row_.may_be_none[i]) {
         PyErr_Format(PyExc_TypeError, "%s() needs the argument '%s'", row_.name, row_.parameters[i]);
@@ -253,7 +254,8 @@ class Call {
     while (at < row_.inputs && row_.holds_truth[at]) ++at;
     PyObject* first = row_.inputs ? input(at) : out;
     PyErr_Format(PyExc_TypeError, "%s(): %s must be a Tensor, not %.100s", row_.name,
-                 row_.inputs ? row_.parameters[at] : "out", first ? Py_TYPE(first)->tp_name : "nothing");
+                 row_.inputs ? row_.parameters[at] : row_.output_parameters[0],
+                 first ? Py_TYPE(first)->tp_name : "nothing");
     return false;
   }
 

@@ -8,10 +8,10 @@
 namespace infinicore {
 
 inline constexpr int kMaxTensors = 12;
-inline constexpr int kMaxOutputs = 3;
+inline constexpr int kMaxOutputs = 4;
 inline constexpr int kMaxInputs = 10;
 inline constexpr int kMaxNumbers = 3;  // inputs that may be numbers
-inline constexpr int kMaxAttributes = 8;
+inline constexpr int kMaxAttributes = 20;
 
 /// What shape an output has that the caller does not give.
 enum class ShapeRule : uint8_t {

@@ -24,8 +24,8 @@ bool names_dimension(const Pattern& pattern) {
 // What names and groups stand for, as far as tensors say. Whether they fit is for the operator to say.
 struct Known {
   Py_ssize_t size[12];
-  const Py_ssize_t* group[6] = {};  // by DimKind
-  int group_dims[6] = {};
+  const Py_ssize_t* group[8] = {};  // by DimKind
+  int group_dims[8] = {};
 
   void take(const Pattern& pattern, const TensorObject& tensor, int dim) {
     const int spare = tensor.ndim() - singles(pattern);
@@ -48,7 +48,7 @@ struct Known {
                        : rule.kind == DimKind::After ? std::max(0, tensor.ndim() - 1 - dim)
                                                      : spare;
       const auto kind = static_cast<int>(rule.kind == DimKind::MaybeRest ? DimKind::Rest : rule.kind);
-      if (!group[kind] && (rule.kind != DimKind::MaybeRest || dims > 0)) {
+      if (rule.kind != DimKind::Any && !group[kind] && (rule.kind != DimKind::MaybeRest || dims > 0)) {
         group[kind] = tensor.shape() + at;
         group_dims[kind] = dims;
       }

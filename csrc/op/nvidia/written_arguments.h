@@ -7,7 +7,7 @@ namespace infiniop {
 constexpr int kMaxWrittenDims = 8;
 constexpr int kMaxWrittenSizes = 12;
 constexpr int kMaxWrittenTensors = 12;
-constexpr int kMaxWrittenAttributes = 8;
+constexpr int kMaxWrittenAttributes = 20;
 
 struct TensorView {
   int dtype;  // infiniDtype_t
@@ -50,6 +50,17 @@ INFINIOP_ANYWHERE long long offset_in(const TensorView& view, int first, int cou
     index = next;
   }
   return offset;
+}
+// The same by divisions of type Count, 32 bits of which take a fraction of the time of 64 on a GPU.
+template <class Count>
+INFINIOP_ANYWHERE long long offset_as(const TensorView& view, int first, int count, Count index) {
+  long long offset = 0;
+  for (int d = first + count - 1; d > first; --d) {
+    const Count size = static_cast<Count>(view.shape[d]), next = index / size;
+    offset += static_cast<long long>(index - next * size) * view.stride[d];
+    index = next;
+  }
+  return count > 0 ? offset + static_cast<long long>(index) * view.stride[first] : 0;
 }
 // Of the dimensions "..." or "<".
 INFINIOP_ANYWHERE long long offset_of_rest(const TensorView& view, long long index) {

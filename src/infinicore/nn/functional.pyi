@@ -3,7 +3,17 @@
 from collections.abc import Sequence
 
 from ..tensor import Tensor
-from .layers import RopeAlgo, flash_attention, linear, scaled_dot_product_attention
+from .layers import (
+    RopeAlgo,
+    flash_attention,
+    linear,
+    one_hot,
+    pad,
+    pixel_shuffle,
+    pixel_unshuffle,
+    scaled_dot_product_attention,
+    unfold,
+)
 
 __all__ = [
     "RopeAlgo",
@@ -31,6 +41,10 @@ __all__ = [
     "log_softmax",
     "logsigmoid",
     "mish",
+    "one_hot",
+    "pad",
+    "pixel_shuffle",
+    "pixel_unshuffle",
     "prelu",
     "quick_gelu",
     "relu",
@@ -52,6 +66,7 @@ __all__ = [
     "tanhshrink",
     "threshold",
     "triplet_margin_loss",
+    "unfold",
 ]
 
 def add_rms_norm(

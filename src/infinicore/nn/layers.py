@@ -6,9 +6,21 @@ import math
 
 from .. import _core
 from ..functions import matmul
+from ..indexing import one_hot
+from ..moving import pad, pixel_shuffle, pixel_unshuffle, unfold
 from ..tensor import Tensor
 
-__all__ = ["RopeAlgo", "flash_attention", "linear", "scaled_dot_product_attention"]
+__all__ = [
+    "RopeAlgo",
+    "flash_attention",
+    "linear",
+    "one_hot",
+    "pad",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "scaled_dot_product_attention",
+    "unfold",
+]
 
 
 class RopeAlgo:

@@ -12,8 +12,8 @@ from infinirt import runtime
 from infinirt.__main__ import part_path
 from infinirt.conformance.check import Failed, Limit
 
-from ..schema import Operator
-from ..schema.emit.header import repeats_dimensions
+from ..schema import Attribute, Operator
+from ..schema.emit.header import early_parameters, in_create_order, repeats_dimensions
 
 # infiniDtype_t and infiniStatus_t of infinicore.h.
 DTYPES = {
@@ -111,6 +111,8 @@ def numbers(operator: Operator, values: Mapping[str, Any], at_compute: bool) -> 
         "bool": lambda value: ctypes.c_bool(bool(value)), "size_t": lambda value: ctypes.c_size_t(int(value)),
         "int64_t": lambda value: ctypes.c_int64(int(value)), "char": lambda value: ctypes.c_char(int(value)),
     }  # fmt: skip
+    if operator.written and not at_compute:
+        return [parameter(group, values, kinds) for group in early_parameters(operator)]
     again = at_compute and repeats_dimensions(operator)
     given = [
         kinds.get(a.ctype, kinds["int"])(values[a.name])  # what is not listed is an enumeration
@@ -127,6 +129,19 @@ def numbers(operator: Operator, values: Mapping[str, Any], at_compute: bool) -> 
     return given
 
 
+def parameter(
+    group: Sequence[Attribute], values: Mapping[str, Any], kinds: Mapping[str, Callable[[Any], Any]]
+) -> Any:
+    """One of C's: a number, an array of them, or a text that a number stands for."""
+    first = group[0]
+    if first.array:
+        return (ctypes.c_int * len(group))(*(int(values[a.name]) for a in group))
+    if first.texts:
+        number = int(values[first.name])
+        return ctypes.c_char_p(first.texts[number].encode() if 0 <= number < len(first.texts) else b"?")
+    return kinds.get(first.ctype, kinds["int"])(values[first.name])  # what is not listed is an enumeration
+
+
 def create_name(operator: Operator) -> str:
     return f"infiniopCreate{operator.name}Descriptor"
 
@@ -138,8 +153,11 @@ def create_arguments(
     tensors: Mapping[str, Pointer | None],
     values: Mapping[str, Any],
 ) -> list[Any]:
-    given = [tensors[each.name] for each in operator.tensors if each.described]
-    return [owner, ctypes.byref(result), *given, *numbers(operator, values, False)]
+    return [
+        owner,
+        ctypes.byref(result),
+        *in_create_order(operator, tensors, numbers(operator, values, False)),
+    ]
 
 
 def compute_arguments(

@@ -167,10 +167,7 @@ def wrong_written(operator: Operator) -> list[tuple[str, str, dict[str, Descript
         known = tensor.dtypes or (dtype,)
         other = next(each for each in ("C64", "BOOL") if each not in known)
         add(f"{tensor.name} is {other}", "BAD_TENSOR_DTYPE", **{tensor.name: (other, shape, None)})
-        if (
-            "..." not in operator.written.shapes[tensor.name]
-            and "<" not in operator.written.shapes[tensor.name]
-        ):
+        if not {"...", "...?", "<", ">", "*"} & set(operator.written.shapes[tensor.name].split()):
             more = (*shape, 2)
             add(f"{tensor.name} has shape {more}", "BAD_TENSOR_SHAPE", **{tensor.name: (dtype, more, None)})
         if tensor.role != "in" and any(size > 1 for size in shape):

@@ -12,12 +12,14 @@ from .logic import OPERATORS as LOGIC
 from .losses import OPERATORS as LOSSES
 from .model import Attribute, Operator, Tensor
 from .movement import OPERATORS as MOVEMENT
+from .moving import OPERATORS as MOVING
 from .norms import OPERATORS as NORMS
 from .positions import OPERATORS as POSITIONS
 from .products import OPERATORS as PRODUCTS
 from .quantisation import OPERATORS as QUANTISATION
 from .reductions import OPERATORS as REDUCTIONS
 from .rounding import OPERATORS as ROUNDING
+from .vectors import OPERATORS as VECTORS
 
 # As a reader looks for them.
 GROUPS: dict[str, tuple[Operator, ...]] = {
@@ -31,6 +33,8 @@ GROUPS: dict[str, tuple[Operator, ...]] = {
     "Copies, conversions, constants": MOVEMENT,
     "Products of matrices": PRODUCTS,
     "Elements that indices name": INDEXING,
+    "Elements at other places": MOVING,
+    "Pairs of vectors": VECTORS,
     "Positions and attention": (*ATTENTION, *POSITIONS),
     "Experts": EXPERTS,
     "Few bits with scales": QUANTISATION,

@@ -122,8 +122,8 @@ class Written:
 
     Everything else follows from the shapes. A shape is the names of its sizes, with a space between them: the same name is the same size
     in all tensors, and the name of an attribute is its value. Also numbers, `2*d`, `d/2`, `...` for any number of dimensions that
-    are the same in all tensors that have them, `...?` for these or none, and `<` and `>` for those before and after the one that the attribute `dim` names.
-    `3?` is a dimension of that size, or none.
+    are the same in all tensors that have them, `...?` for these or none, `<` and `>` for those before and after the one that the attribute `dim` names,
+    `3?` for a dimension of that size or none, and `*` for any dimensions, whatever other tensors have.
     """
 
     shapes: dict[str, str]
@@ -133,7 +133,8 @@ class Written:
     has None for it; the reference is told whether it is there, and gives None for it."""
 
     rules: tuple[tuple[str, str], ...] = ()
-    """Conditions of the sizes and attributes, in C, each with a sentence that says what has to hold."""
+    """Conditions of the sizes and attributes, in C, each with a sentence that says what has to hold. Where shapes are `*`, functions of
+    `csrc/op/written_rules.h` take `plan` and the tensors' numbers, `tensor::input`."""
 
     in_place: bool = False
     """Whether an output may be an input of the same shape."""
@@ -159,6 +160,20 @@ class Attribute:
 
     choices: tuple[str, ...] = ()
     """The words that Python has for 0, 1, ..., where it is not a number there."""
+    after: str = ""
+    """Of written operators: the tensor behind which C takes it; behind all of them unless said otherwise."""
+
+    array: str = ""
+    """Of written operators: the name of the array of int of which it is the next element in C; such attributes follow one another."""
+
+    array_type: str = "const int*"
+    """What that array is in C."""
+
+    array_bytes: str = ""
+    """The attribute that says how many bytes the array has, where that may be fewer than there are elements; these are 0 then."""
+
+    texts: tuple[str, ...] = ()
+    """The texts that C takes, of which the attribute is the number of one."""
 
     @property
     def is_whole(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import OPERATORS
-from ..model import EVERYTHING, Operator
+from ..model import EVERYTHING, Attribute, Operator
 from . import rows, written
 from .header import repeats_dimensions, signatures
 from .maps import without_last
@@ -37,12 +37,33 @@ def truths(operator: Operator) -> int:
 
 def numbers(operator: Operator, at_compute: bool) -> str:
     """The attributes that one of the calls is given, in their places."""
-    return ", ".join(
-        (a.name if a.ctype in ("float", "double") else f"double({a.name})")
-        if a.at_compute == at_compute
-        else "0"
-        for a in operator.attributes
-    )
+    return ", ".join(number(operator, a) if a.at_compute == at_compute else "0" for a in operator.attributes)
+
+
+def number(operator: Operator, attribute: Attribute) -> str:
+    """What C is given, as a double."""
+    if attribute.array:
+        place = [a.name for a in operator.attributes if a.array == attribute.array].index(attribute.name)
+        element = f"double(static_cast<const int*>({attribute.array})[{place}])"
+        has_it = f"{attribute.array_bytes} >= {place + 1} * sizeof(int)"
+        return f"{has_it} ? {element} : 0" if attribute.array_bytes else element
+    if attribute.texts:
+        return f"number_of({attribute.name}, {{{', '.join(quoted(text) for text in attribute.texts)}}})"
+    return attribute.name if attribute.ctype in ("float", "double") else f"double({attribute.name})"
+
+
+def quoted(text: str) -> str:
+    return f'"{text}"'
+
+
+def array_checks(operator: Operator) -> list[str]:
+    """An array that is null has no elements to look at."""
+    arrays = {a.array: a.array_bytes for a in operator.attributes if a.array}
+    return [
+        f"  if (!{name}{f' && {size} > 0' if size else ''}) "
+        f'return fail(__func__, INFINI_STATUS_NULL_POINTER, "{name} is null; it must point at numbers");'
+        for name, size in arrays.items()
+    ]
 
 
 def dimensions(operator: Operator) -> str:
@@ -72,6 +93,7 @@ def functions(operator: Operator) -> list[str]:
         f"  const void* const tensors[] = {{{', '.join(f'{t.name}_desc' if t.described else 'nullptr' for t in operator.ordered)}}};",
     ]
     if early:
+        lines += array_checks(operator)
         lines.append(f"  const double attributes[kMaxAttributes] = {{{numbers(operator, False)}}};")
     lines += [
         f"  return create_operator(__func__, k{name}, handle, reinterpret_cast<void**>(desc_ptr), tensors, "
@@ -113,7 +135,7 @@ def render() -> str:
     for operator in OPERATORS:
         if (
             len(operator.ordered) > (12 if operator.written else 6 if operator.rows else 4)
-            or len(operator.attributes) > (8 if operator.written else 2)
+            or len(operator.attributes) > (20 if operator.written else 2)
             or not set(operator.dtypes) <= set(EVERYTHING)
         ):
             raise ValueError(f"{operator.name}: csrc/op/operator.h has no room for it")
@@ -122,7 +144,10 @@ def render() -> str:
             "// Generated from src/infiniop/schema.",
             '#include "infiniop.h"',
             '#include "infiniop/generated/maps.h"',
+            '#include "infiniop/generated/written.h"',
             '#include "op/operator.h"',
+            '#include "op/runtime.h"',
+            '#include "op/written_rules.h"',
             "",
             "using namespace infiniop;",
             "",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from .. import OPERATORS
 from ..model import Attribute, Operator
@@ -12,12 +14,44 @@ DECLARE = "__INFINI_C __export infiniStatus_t"
 
 
 def create_params(operator: Operator) -> list[str]:
-    tensors = [
-        f"infiniopTensorDescriptor_t {tensor.name}_desc" for tensor in operator.tensors if tensor.described
+    tensors = {tensor.name: f"infiniopTensorDescriptor_t {tensor.name}_desc" for tensor in operator.tensors}
+    given = row_params(operator, [declared(group[0]) for group in early_parameters(operator)])
+    return [
+        "infiniopHandle_t handle",
+        f"infiniop{operator.name}Descriptor_t* desc_ptr",
+        *in_create_order(operator, tensors, given),
     ]
-    given = [declared(attribute) for attribute in operator.attributes if not attribute.at_compute]
-    given = row_params(operator, given)
-    return ["infiniopHandle_t handle", f"infiniop{operator.name}Descriptor_t* desc_ptr", *tensors, *given]
+
+
+def attribute_notes(operator: Operator) -> list[str]:
+    """What each is, those of an array together."""
+    return list(dict.fromkeys(f"{a.array or a.name}: {a.doc}" for a in operator.attributes))
+
+
+def early_parameters(operator: Operator) -> list[list[Attribute]]:
+    """The attributes that make a descriptor, those together that are one parameter in C."""
+    groups: list[list[Attribute]] = []
+    for attribute in operator.attributes:
+        if attribute.at_compute:
+            continue
+        if attribute.array and groups and groups[-1][0].array == attribute.array:
+            groups[-1].append(attribute)
+        else:
+            groups.append([attribute])
+    return groups
+
+
+def in_create_order(operator: Operator, tensors: Mapping[str, Any], given: Sequence[Any]) -> list[Any]:
+    """What creating a descriptor takes beside the handle: tensors, and what stands for each of `early_parameters`."""
+    described = [tensor for tensor in operator.tensors if tensor.described]
+    places = [group[0].after for group in early_parameters(operator)]
+    if not any(places):
+        return [*(tensors[tensor.name] for tensor in described), *given]
+    result = []
+    for name in [*(tensor.name for tensor in described), ""]:
+        result += [tensors[name]] if name else []
+        result += [each for each, after in zip(given, places, strict=True) if after == name]
+    return result
 
 
 def row_params(operator: Operator, given: list[str]) -> list[str]:
@@ -51,6 +85,8 @@ def takes_truth(operator: Operator) -> bool:
 
 
 def declared(attribute: Attribute) -> str:
+    if attribute.array:
+        return f"{attribute.array_type} {attribute.array}"
     return f"{attribute.ctype} {attribute.name}"
 
 
@@ -71,7 +107,7 @@ def render(operator: Operator) -> str:
     lines = [
         f"/* infiniop/ops/{operator.file}.h: {operator.name}. {operator.doc}",
         f" * {types}",
-        *(f" * {attribute.name}: {attribute.doc}." for attribute in operator.attributes),
+        *(f" * {line}." for line in attribute_notes(operator)),
         *(f" * {line}" for line in row_notes(operator)),
         *(f" * {line}" for line in written_notes(operator)),
         " */",
@@ -80,6 +116,7 @@ def render(operator: Operator) -> str:
         f"#define {guard}",
         "",
         *(["#include <stdbool.h>", ""] if takes_truth(operator) else []),
+        *(["#include <stdint.h>", ""] if any(a.ctype == "int64_t" for a in operator.attributes) else []),
         '#include "infiniop/handle.h"',
         '#include "infiniop/operator_descriptor.h"',
         '#include "infiniop/tensor_descriptor.h"',

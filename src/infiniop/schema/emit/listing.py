@@ -34,7 +34,7 @@ def types(operator: Operator) -> str:
 
 
 def signature(operator: Operator) -> str:
-    given = [attribute.name for attribute in operator.attributes]
+    given = list(dict.fromkeys(attribute.array or attribute.name for attribute in operator.attributes))
     inputs = [tensor.name for tensor in operator.tensors if tensor.role != "out"]
     along = operator.rows.along if operator.rows else "last"
     if operator.rows and along != "last":

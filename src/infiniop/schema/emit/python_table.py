@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from .. import OPERATORS
 from ..model import Attribute, Operator, Tensor
 from . import written
-from .header import signatures
+from .header import early_parameters, in_create_order, signatures
 
 # The kinds whose output has a shape that this table's reader can work out. Others need a rule in
 # csrc/bindings/infinicore/operators.cpp first.
@@ -119,7 +119,7 @@ def row(operator: Operator) -> list[str]:
     outputs = outputs_of(operator)
     tensors = [*outputs, *inputs_of(operator), *unused_tensors]
     places = {tensor.name: str(i) for i, tensor in enumerate(tensors)}
-    given = [f"tensors[{places[tensor.name]}]" for tensor in operator.tensors if tensor.described]
+    given = {tensor.name: f"tensors[{places[tensor.name]}]" for tensor in operator.tensors}
     addresses = [f"addresses[{places[tensor.name]}]" for tensor in operator.tensors]
     workspace = ["workspace", "workspace_size"] if operator.has_workspace else []
     element = ["element"] if operator.kind == "fill" else []
@@ -171,7 +171,7 @@ def row(operator: Operator) -> list[str]:
         " [](infiniopHandle_t handle, void** result, const infiniopTensorDescriptor_t* tensors, const double* attributes,",
         "    const Dimensions& dimensions) {",
         f"   {unused}return library.infiniopCreate{name}Descriptor("
-        f"{', '.join(['handle', f'reinterpret_cast<infiniop{name}Descriptor_t*>(result)', *given, *dimensions, *casts(operator, early_values, False), *keepdim])});",
+        f"{', '.join(['handle', f'reinterpret_cast<infiniop{name}Descriptor_t*>(result)', *in_create_order(operator, given, [*dimensions, *early_casts(operator, early_values), *keepdim])])});",
         " },",
         f" [](void* descriptor, size_t* size) {{ return {size}; }},",
         " [](void* descriptor, void* workspace, size_t workspace_size, void* const* addresses, const double* attributes,",
@@ -181,6 +181,26 @@ def row(operator: Operator) -> list[str]:
         " },",
         f" [](void* descriptor) {{ return library.infiniopDestroy{name}Descriptor({typed}); }}}},",
     ]
+
+
+def early_casts(operator: Operator, places: list[str]) -> list[str]:
+    """What C takes to make a descriptor: numbers, arrays of them, and texts that they stand for."""
+    given = iter(places)
+    found = []
+    for group in early_parameters(operator):
+        first, values = group[0], [next(given) for _ in group]
+        if first.array:
+            listed = ", ".join(f"static_cast<int>({value})" for value in values)
+            array = f"std::initializer_list<int>{{{listed}}}.begin()"
+            found.append(array if first.array_type.startswith("const") else f"const_cast<int*>({array})")
+        elif first.texts:
+            texts = ", ".join(quoted(text) for text in first.texts)
+            found.append(
+                f"std::initializer_list<const char*>{{{texts}}}.begin()[static_cast<int>({values[0]})]"
+            )
+        else:
+            found.append(f"static_cast<{first.ctype}>({values[0]})")
+    return found
 
 
 def casts(operator: Operator, places: list[str], at_compute: bool) -> list[str]:
@@ -394,7 +414,9 @@ def render() -> str:
 
 LONGEST_LINE = 110
 # What `infinicore.nn.functional` has beside operators: the names of infinicore/nn/layers.py.
-LAYERS = ("RopeAlgo", "flash_attention", "linear", "scaled_dot_product_attention")
+LAYERS = (
+    "RopeAlgo", "flash_attention", "linear", "one_hot", "pad", "pixel_shuffle", "pixel_unshuffle", "scaled_dot_product_attention", "unfold",
+)  # fmt: skip
 HEAD = '"""{0}. Generated from src/infiniop/schema: change the operator\'s entry there."""\n'
 
 
@@ -431,6 +453,14 @@ def head(name: str, given: list[str], result: str) -> list[str]:
     return [f"def {name}(", *body, f") -> {result}:"]
 
 
+def imported(names: tuple[str, ...]) -> list[str]:
+    """From the layers, cut as the formatter cuts it."""
+    line = f"from .layers import {', '.join(names)}"
+    if len(line) <= LONGEST_LINE:
+        return [line]
+    return ["from .layers import (", *(f"    {name}," for name in names), ")"]
+
+
 def render_stubs(functional: bool) -> str:
     """Type stubs of the module that has the operators' functions."""
     chosen = [operator for operator in PUBLIC if operator.functional or not functional]
@@ -438,7 +468,7 @@ def render_stubs(functional: bool) -> str:
     lines = [HEAD.format(what), "from collections.abc import Sequence", ""]
     lines += [f"from {'..' if functional else '.'}tensor import Tensor"]
     if functional:
-        lines += [f"from .layers import {', '.join(LAYERS)}"]
+        lines += imported(LAYERS)
     lines += [""]
     # Numbers in names count as numbers: log1p, log10.
     names = sorted(

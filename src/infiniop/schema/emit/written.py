@@ -11,14 +11,14 @@ from ..model import Operator, Tensor, Written
 
 WRITTEN = tuple(operator for operator in OPERATORS if operator.kind == "written")
 MOST_DIMS, MOST_SIZES = 8, 12  # as csrc/op/nvidia/written_arguments.h
-GROUPS = {"...": "Rest", "...?": "MaybeRest", "<": "Before", ">": "After"}
+GROUPS = {"...": "Rest", "...?": "MaybeRest", "<": "Before", ">": "After", "*": "Any"}
 
 
 @dataclass(frozen=True)
 class Dim:
     """One dimension of a pattern, or one group of them."""
 
-    kind: Literal["Named", "Number", "Rest", "MaybeRest", "Before", "After", "MaybeNumber"]
+    kind: Literal["Named", "Number", "Rest", "MaybeRest", "Before", "After", "MaybeNumber", "Any"]
     name: str = ""
     times: int = 1
     over: int = 1
@@ -40,7 +40,7 @@ def dim(word: str) -> Dim:
         return Dim("Number", times=int(word))
     if word[:-1].isdigit() and word[-1] == "?":
         return Dim("MaybeNumber", times=int(word[:-1]))
-    match = re.fullmatch(r"(?:(\d+)\*)?([a-z]\w*)(?:/(\d+))?", word)
+    match = re.fullmatch(r"(?:(\d+)\*)?([A-Za-z]\w*)(?:/(\d+))?", word)
     if match is None:
         raise ValueError(f"'{word}' is no dimension of a shape")
     return Dim("Named", match[2], int(match[1] or 1), int(match[3] or 1))
@@ -92,7 +92,10 @@ def rules(operator: Operator) -> list[str]:
     if not written_of(operator).rules:
         return []
     names = sizes(operator)
-    lines = [f"const char* broken_rule_of_{operator.name}(const int64_t* size, const double* attributes) {{"]
+    lines = [
+        f"const char* broken_rule_of_{operator.name}(const int64_t* size, const double* attributes, const WrittenPlan& plan) {{",
+        f"  using namespace infiniop::{operator.stem};",
+    ]
     lines += [f"  [[maybe_unused]] const int64_t {name} = size[{i}];" for i, name in enumerate(names)]
     lines += [
         f"  [[maybe_unused]] const {'int64_t' if a.is_whole else 'double'} {a.name} = "
@@ -100,7 +103,7 @@ def rules(operator: Operator) -> list[str]:
         for i, a in enumerate(operator.attributes)
         if a.name not in names
     ]
-    lines += ["  (void)size, (void)attributes;"]
+    lines += ["  (void)size, (void)attributes, (void)plan;"]
     lines += [f'  if (!({condition})) return "{text}";' for condition, text in written_of(operator).rules]
     return [*lines, "  return nullptr;", "}"]
 

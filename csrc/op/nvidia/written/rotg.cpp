@@ -1,0 +1,26 @@
+#include "infiniop/generated/written.h"
+#include "op/nvidia/written/indices.h"
+
+namespace infiniop::nvidia {
+
+namespace {
+
+using namespace infiniop::rotg;
+
+constexpr char kText[] =
+#include "infiniop/generated/vectors.cu.inc"
+    ;
+
+WrittenProgram program(const WrittenPlan& plan, const double*) {
+  return {"#define INFINIOP_ROTG\nusing Count = unsigned;\n" + alias("X", plan.tensor[tensor::x].dtype), {"run"}, 0};
+}
+
+std::vector<WrittenLaunch> launches(const WrittenPlan&, const double*, void* const*) {
+  return {{"run", {1, 1, 1}, {1, 1, 1}}};
+}
+
+}  // namespace
+
+extern const WrittenKernel written_rotg = {kText, program, launches};
+
+}  // namespace infiniop::nvidia
