@@ -13,7 +13,7 @@ endif()
 
 # Files that are compiled for a GPU at run time go into the library as text.
 file(GLOB op_written_texts CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/csrc/op csrc/op/nvidia/written/*.cu csrc/op/nvidia/written/*.cuh)
-foreach(file nvidia/kernel.cu nvidia/chain.cu nvidia/rows.cu nvidia/arguments.h nvidia/written_arguments.h nvidia/elements.h expression.h elementary.h narrow.h
+foreach(file nvidia/kernel.cu nvidia/chain.cu nvidia/rows.cu nvidia/few_rows.cu nvidia/arguments.h nvidia/written_arguments.h nvidia/elements.h expression.h elementary.h narrow.h
         ${op_written_texts})
   set(source ${PROJECT_SOURCE_DIR}/csrc/op/${file})
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})

@@ -126,4 +126,4 @@ def report(device: str, prompts: Sequence[Sequence[int]], times: list[float]) ->
         speed = (len(times) - 3) * len(prompts) / (times[-1] - times[2])
         said += f"; then {speed:.1f} tokens per second, {len(prompts)} at a time"
     used = infinicore.get_runtime(device).allocator.statistics.used_peak
-    console.print(f"[dim]{said}; {used / 2**20:.0f} MiB of {device} at most")
+    console.print(f"[dim]{said}; {used / 2**20:.0f} MiB of {device} at most", soft_wrap=True)
