@@ -13,26 +13,28 @@ namespace infiniop::cpu::INFINIOP_LEVEL {
 
 namespace {
 
-constexpr int kLanes = 16;
+constexpr int kLanes = 16, kStep = 2 * kLanes;
 using Vector [[gnu::vector_size(64)]] = float;  // compilers split it as the machine needs
 
-// An element type: vectors and single elements of it, as float. Vectors go through references, which every instruction set agrees on.
+// An element type: kStep elements as two vectors of float, in whatever order is the quickest, and single ones. Vectors go through references,
+// which every instruction set agrees on.
 struct Single {
   using Element = float;
-  static void take(const Element* from, Vector& to) { __builtin_memcpy(&to, from, sizeof to); }
+  static void take(const Element* from, Vector (&to)[2]) { __builtin_memcpy(to, from, sizeof to); }
   static float widen(Element x) { return x; }
   static Element narrow(float x) { return x; }
 };
 
 struct Brain {
   using Element = uint16_t;
-  static void take(const Element* from, Vector& to) {
-    using Narrow [[gnu::vector_size(32)]] = uint16_t;
-    using Wide [[gnu::vector_size(64)]] = uint32_t;
-    Narrow bits;
-    __builtin_memcpy(&bits, from, sizeof bits);
-    const Wide wide = __builtin_convertvector(bits, Wide) << 16;
-    __builtin_memcpy(&to, &wide, sizeof to);
+  // Of each pair of elements, 32 bits: the first ones, then the second ones.
+  static void take(const Element* from, Vector (&to)[2]) {
+    using Pairs [[gnu::vector_size(64)]] = uint32_t;
+    Pairs pairs;
+    __builtin_memcpy(&pairs, from, sizeof pairs);
+    const Pairs first = pairs << 16, second = pairs & 0xFFFF0000u;
+    __builtin_memcpy(&to[0], &first, sizeof first);
+    __builtin_memcpy(&to[1], &second, sizeof second);
   }
   static float widen(Element x) { return from_bfloat16(x); }
   static Element narrow(float x) { return to_bfloat16(x); }
@@ -40,56 +42,83 @@ struct Brain {
 
 struct Half {
   using Element = uint16_t;
-  static void take(const Element* from, Vector& to) {
+  static void take(const Element* from, Vector (&to)[2]) {
 #if defined(__AVX512F__)  // with a mask: of the form without one gcc warns that something is not initialised
-    __m256i bits;
-    __builtin_memcpy(&bits, from, sizeof bits);
-    const __m512 wide = _mm512_maskz_cvtph_ps(0xFFFF, bits);
-    __builtin_memcpy(&to, &wide, sizeof to);
-#elif defined(__F16C__)
-    __m128i bits[2];
+    __m256i bits[2];
     __builtin_memcpy(bits, from, sizeof bits);
-    const __m256 wide[] = {_mm256_cvtph_ps(bits[0]), _mm256_cvtph_ps(bits[1])};
-    __builtin_memcpy(&to, wide, sizeof to);
+    const __m512 wide[] = {_mm512_maskz_cvtph_ps(0xFFFF, bits[0]), _mm512_maskz_cvtph_ps(0xFFFF, bits[1])};
+    __builtin_memcpy(to, wide, sizeof to);
+#elif defined(__F16C__)
+    __m128i bits[4];
+    __builtin_memcpy(bits, from, sizeof bits);
+    const __m256 wide[] = {_mm256_cvtph_ps(bits[0]), _mm256_cvtph_ps(bits[1]), _mm256_cvtph_ps(bits[2]),
+                           _mm256_cvtph_ps(bits[3])};
+    __builtin_memcpy(to, wide, sizeof to);
 #else
-    for (int i = 0; i < kLanes; ++i) to[i] = from_float16(from[i]);
+    for (int i = 0; i < kStep; ++i) to[i / kLanes][i % kLanes] = from_float16(from[i]);
 #endif
   }
   static float widen(Element x) { return from_float16(x); }
   static Element narrow(float x) { return to_float16(x); }
 };
 
-float sum_of(const Vector& lanes) {
-  float held[kLanes];
-  __builtin_memcpy(held, &lanes, sizeof held);
-  for (int width = kLanes / 2; width > 0; width /= 2) {
-    for (int i = 0; i < width; ++i) held[i] += held[i + width];
+// The sums of the lanes of four vectors.
+void sum_lanes(const Vector (&vectors)[4], float (&sums)[4]) {
+  using Quarter [[gnu::vector_size(16)]] = float;
+  using Order [[gnu::vector_size(16)]] = int;
+  Quarter held[4];
+#pragma GCC unroll 4
+  for (int v = 0; v < 4; ++v) {
+    Quarter part[4];
+    __builtin_memcpy(part, &vectors[v], sizeof part);
+    held[v] = (part[0] + part[2]) + (part[1] + part[3]);
   }
-  return held[0];
+  const Order low = {0, 4, 1, 5}, high = {2, 6, 3, 7}, first = {0, 1, 4, 5}, second = {2, 3, 6, 7};
+  const Quarter left = __builtin_shuffle(held[0], held[1], low) + __builtin_shuffle(held[0], held[1], high);
+  const Quarter right = __builtin_shuffle(held[2], held[3], low) + __builtin_shuffle(held[2], held[3], high);
+  const Quarter all = __builtin_shuffle(left, right, first) + __builtin_shuffle(left, right, second);
+  __builtin_memcpy(sums, &all, sizeof all);
 }
 
-// Some rows of `a`, as float without gaps, times some rows of b.
+// Some rows of `a`, as Type::take() gives them, times some rows of b.
 template <class Type, int Rows, int Columns>
 void multiply_some(const FewRows& p, const float* a, int64_t column) {
   using Element = typename Type::Element;
   const Element* b = static_cast<const Element*>(p.b) + column * p.b_row;
-  Vector held[Rows][Columns] = {};
+  constexpr int kSums = Rows * Columns;
+  Vector held[(kSums + 3) / 4][4];
+#pragma GCC unroll 16
+  for (int s = 0; s < (kSums + 3) / 4 * 4; ++s) held[s / 4][s % 4] = Vector{};
   int64_t i = 0;
-  for (; i + kLanes <= p.depth; i += kLanes) {
-    Vector line[Rows];
-#pragma GCC unroll 8
-    for (int r = 0; r < Rows; ++r) __builtin_memcpy(&line[r], a + r * p.depth + i, sizeof line[r]);
+  for (; i + kStep <= p.depth; i += kStep) {
+    Vector weights[Columns][2];
 #pragma GCC unroll 8
     for (int j = 0; j < Columns; ++j) {
-      Vector weights;
-      Type::take(b + j * p.b_row + i, weights);
+      Type::take(b + j * p.b_row + i, weights[j]);
+      // The same place of the rows that come next: short rows beside one another are no pattern that processors see by themselves.
+      const auto* next = reinterpret_cast<const char*>(b + (Columns + j) * p.b_row + i);
+#pragma GCC unroll 2
+      for (size_t line = 0; line < kStep * sizeof(Element); line += 64) __builtin_prefetch(next + line, 0, 2);
+    }
 #pragma GCC unroll 8
-      for (int r = 0; r < Rows; ++r) held[r][j] += line[r] * weights;
+    for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 2
+      for (int v = 0; v < 2; ++v) {
+        Vector line;
+        __builtin_memcpy(&line, a + r * p.depth + i + v * kLanes, sizeof line);
+#pragma GCC unroll 8
+        for (int j = 0; j < Columns; ++j) {
+          held[(r * Columns + j) / 4][(r * Columns + j) % 4] += line * weights[j][v];
+        }
+      }
     }
   }
+  float sums[(kSums + 3) / 4][4];
+#pragma GCC unroll 4
+  for (int s = 0; s < (kSums + 3) / 4; ++s) sum_lanes(held[s], sums[s]);
   for (int r = 0; r < Rows; ++r) {
     for (int j = 0; j < Columns; ++j) {
-      float sum = sum_of(held[r][j]);
+      float sum = sums[(r * Columns + j) / 4][(r * Columns + j) % 4];
       for (int64_t rest = i; rest < p.depth; ++rest) sum += a[r * p.depth + rest] * Type::widen(b[j * p.b_row + rest]);
       Element* c = static_cast<Element*>(p.c) + r * p.c_row + (column + j) * p.c_column;
       sum *= p.alpha;
@@ -115,10 +144,10 @@ bool multiply(const FewRows& p) {
   const auto* from = static_cast<const typename Type::Element*>(p.a);
   for (int64_t r = 0; r < p.rows; ++r) {
     int64_t i = 0;
-    for (; i + kLanes <= p.depth; i += kLanes) {
-      Vector taken;
+    for (; i + kStep <= p.depth; i += kStep) {
+      Vector taken[2];
       Type::take(from + r * p.a_row + i, taken);
-      __builtin_memcpy(a + r * p.depth + i, &taken, sizeof taken);
+      __builtin_memcpy(a + r * p.depth + i, taken, sizeof taken);
     }
     for (; i < p.depth; ++i) a[r * p.depth + i] = Type::widen(from[r * p.a_row + i]);
   }
