@@ -76,6 +76,8 @@ class Weights(Mapping[str, infinicore.Tensor]):
 
     def torch(self, *names: str) -> Any:
         """Some of them, one below the other."""
+        if self.device != "cpu":
+            torch.cuda.synchronize()  # copies of ours from memory that PyTorch is about to use again
         made = []
         for name in names:
             size = self.sizes[name]

@@ -30,8 +30,8 @@ class Generator:
         self.memory = Memory(model, batch, room)
         self.scale = 1 / math.sqrt(model.config.head_size)
         put = self.memory.put
-        self.numbers = put(np.arange(model.config.vocabulary))
-        self.tokens = put(np.zeros(batch, np.int64))
+        self.numbers = put(np.arange(model.config.vocabulary, dtype=np.int32))
+        self.tokens = put(np.zeros(batch, np.int32))
         self.next = put(
             np.zeros((3, batch), np.int32)
         )  # position, slot and length of the sequence, with the token
@@ -48,7 +48,7 @@ class Generator:
                 f"prompts of {lengths.tolist()} tokens: {self.batch} of 1 to {self.memory.room} were expected"
             )
         # Shorter prompts are filled up behind their end, where none of their tokens looks; what fills them is not kept: slot -1.
-        tokens = np.zeros((self.batch, longest), np.int64)
+        tokens = np.zeros((self.batch, longest), np.int32)
         places = np.broadcast_to(np.arange(longest, dtype=np.int32), tokens.shape)
         slots = np.where(places < lengths[:, None], self.memory.first_slots[:, None] + places, -1)
         for row, prompt in zip(tokens, prompts, strict=True):
@@ -56,7 +56,7 @@ class Generator:
         put = self.memory.put
         flat = [put(np.ascontiguousarray(each).reshape(-1)) for each in (tokens, places, slots)]
         hidden = self.model.forward(*flat, self.memory, self._attend_to_prompt)
-        last = put(np.arange(self.batch, dtype=np.int64) * longest + lengths - 1)
+        last = put(np.arange(self.batch, dtype=np.int32) * longest + lengths - 1)
         self.logits = self.model.head(functional.embedding(last, hidden))
         self.next.copy_(put(np.stack([lengths, self.memory.first_slots + lengths, lengths + 1])))
         self.used = longest
@@ -87,9 +87,12 @@ class Generator:
 
     def _choose(self, logits: Tensor) -> None:
         """The number of the largest element; the first one where there are several."""
-        largest = infinicore.amax(logits, -1, True)
-        candidates = infinicore.where(logits == largest, self.numbers, self.model.config.vocabulary)
-        infinicore.amin(candidates, -1, out=self.tokens)
+        vocabulary = self.model.config.vocabulary
+        # In parts and then of the parts: a row as a whole would be one worker's, one block's.
+        parts = [self.batch, math.gcd(vocabulary, 64), -1]
+        largest = infinicore.amax(infinicore.amax(logits.view(*parts), -1), -1, True)
+        candidates = infinicore.where(logits == largest, self.numbers, vocabulary)
+        infinicore.amin(infinicore.amin(candidates.view(*parts), -1), -1, out=self.tokens)
 
     def _attend_to_prompt(self, q: Tensor, k: Tensor, v: Tensor, cache: Any) -> Tensor:
         """Every token sees itself and those before it; nothing older is in the cache."""
@@ -137,5 +140,5 @@ def generate(
         if not greedy and generator.logits is not None:
             rows = generator.logits.to(dtype=infinicore.float32).to("cpu").numpy()
             chosen = [sample(row, random, temperature, top_k, top_p) for row in rows]
-            generator.tokens.copy_(infinicore.from_numpy(np.array(chosen)))
+            generator.tokens.copy_(infinicore.from_numpy(np.array(chosen, np.int32)))
         yield generator.tokens.tolist()
