@@ -41,7 +41,7 @@ infinirtError_t FewRows::prepare(const Product& product, infiniDtype_t dtype) {
     product_ = turned ? transposed(product) : product;
     turned_ = turned;
     if (!fits(product_, dtype)) continue;
-    const ProgramSource source{"infiniopGemm", kText, variant(product_, dtype), "multiply_few_rows", "", false};
+    const ProgramSource source{"few_rows", kText, variant(product_, dtype), "multiply_few_rows", "", false};
     Program program;
     if (auto error = find_program(source, &program)) return error;
     kernel_ = program.elements;
