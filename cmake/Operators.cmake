@@ -13,7 +13,7 @@ endif()
 
 # Files that are compiled for a GPU at run time go into the library as text.
 file(GLOB op_written_texts CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/csrc/op csrc/op/nvidia/written/*.cu csrc/op/nvidia/written/*.cuh)
-foreach(file nvidia/kernel.cu nvidia/chain.cu nvidia/rows.cu nvidia/arguments.h nvidia/written_arguments.h nvidia/elements.h expression.h elementary.h narrow.h
+foreach(file nvidia/kernel.cu nvidia/chain.cu nvidia/rows.cu nvidia/few_rows.cu nvidia/arguments.h nvidia/written_arguments.h nvidia/elements.h expression.h elementary.h narrow.h
         ${op_written_texts})
   set(source ${PROJECT_SOURCE_DIR}/csrc/op/${file})
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
@@ -25,7 +25,8 @@ endforeach()
 
 file(GLOB op_sources CONFIGURE_DEPENDS csrc/op/*.cpp csrc/op/*/*.cpp csrc/op/nvidia/written/*.cpp)
 file(GLOB op_leveled_sources CONFIGURE_DEPENDS csrc/op/cpu/written/*.cpp)
-list(FILTER op_sources EXCLUDE REGEX "csrc/op/(cpu/tiles|generation/[a-z0-9]+)\\.cpp$")
+list(APPEND op_leveled_sources csrc/op/cpu/few_rows.cpp)
+list(FILTER op_sources EXCLUDE REGEX "csrc/op/(cpu/(tiles|few_rows)|generation/[a-z0-9]+)\\.cpp$")
 set(op_includes ${INFINIOP_GENERATED_DIR}/include ${INFINIOP_GENERATED_DIR}/build ${PROJECT_SOURCE_DIR}/include
                 ${PROJECT_SOURCE_DIR}/csrc)
 
@@ -46,6 +47,9 @@ function(infiniop_add_tiles name)
     POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   set(op_tile_objects ${op_tile_objects} $<TARGET_OBJECTS:infiniop_tiles_${name}> PARENT_SCOPE)
 endfunction()
+
+# But for matrix products: their bits depend on the library that computes them in any case.
+set_source_files_properties(csrc/op/cpu/few_rows.cpp PROPERTIES COMPILE_OPTIONS -ffp-contract=fast)
 
 set(op_tile_objects)
 infiniop_add_tiles(plain)

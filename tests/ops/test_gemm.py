@@ -101,6 +101,30 @@ def test_sizes(dtype: str, m: int, n: int, k: int) -> None:
 
 @on_devices
 @pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("few", [1, 2, 3, 4, 5, 6, 7, 8, 9])
+def test_few_rows_of_one_and_many_of_the_other(dtype: str, few: int) -> None:
+    """Kernels of their own take these: a row for each token, times weights that have a row for each result."""
+    for many, k in ((523, 40), (1031, 200), (520, 31)):
+        rows = {count: numbers(dtype, (count, k + 8), count)[:, :k] for count in (few, many)}
+        for c in ("rows", "columns", "gaps"):
+            for alpha, beta in ((1, 0), (0.5, -2), (0, 0.5)):
+                what = f"{few} x {many} x {k} in {c}, alpha {alpha}, beta {beta}"
+                check(dtype, laid_out(c, dtype, few, many, 3), rows[few], rows[many].T, alpha, beta, what)
+                check(dtype, laid_out(c, dtype, many, few, 3), rows[many], rows[few].T, alpha, beta, what)
+    a, b = numbers(dtype, (3, few, 64), 1), numbers(dtype, (3, 600, 64), 2)
+    check(
+        dtype,
+        np.full((3, few, 600), np.nan).astype(NUMPY[dtype]),
+        a,
+        np.swapaxes(b, 1, 2),
+        1,
+        0,
+        "three at once",
+    )
+
+
+@on_devices
+@pytest.mark.parametrize("dtype", TYPES)
 def test_factors(dtype: str) -> None:
     a, b = numbers(dtype, (40, 50), 1), numbers(dtype, (50, 60), 2)
     for alpha, beta in product((1.0, -2.5, 0.0), (0.0, 1.0, 0.25)):

@@ -6,6 +6,7 @@
 
 #include "op/cpu/blas.h"
 #include "op/cpu/buffer.h"
+#include "op/cpu/few_rows.h"
 #include "op/cpu/kernel.h"
 #include "op/cpu/tiles.h"
 #include "op/runtime.h"
@@ -18,12 +19,15 @@ namespace {
 // Tiles that go through buffers: their parts fit the second-level cache.
 constexpr int64_t kPackedTile = 256, kDepth = 256;
 constexpr int64_t kLargestTile = 1024, kSmallestTile = 128;
+// Of products with few rows: how much of the large matrix is worth a block, about 10 microseconds.
+constexpr int64_t kFewRowsBytes = 1 << 17;
 
 // The first argument, by value; then the addresses of c, a and b.
 struct GemmWork {
   Product product;  // c is in rows, where it can be
   infiniDtype_t dtype;
   bool direct;  // the library works on the tensors themselves
+  bool few;     // rows, at most kMostFewRows, which lie along memory, as the columns of b do
   const Blas* blas;
   int64_t tile_m, tile_n;
   int64_t across, down;  // tiles of one matrix
@@ -64,12 +68,25 @@ class Tile {
 
   infinirtError_t run() {
     const bool product = work_.alpha != 0 && p_.k > 0;  // otherwise a and b are not read
+    if (product && work_.few) {
+      const FewRows few{work_.dtype,
+                        rows_,
+                        columns_,
+                        p_.k,
+                        a_,
+                        b_,
+                        c_,
+                        p_.a.row_stride,
+                        p_.b.column_stride,
+                        p_.c.row_stride,
+                        p_.c.column_stride,
+                        static_cast<float>(work_.alpha),
+                        static_cast<float>(work_.beta)};
+      return few_rows()(few) ? infinirtSuccess : no_memory();
+    }
     if (product && work_.direct && run_direct()) return infinirtSuccess;
     char* memory = worker_buffer(sizeof(T) * (kPackedTile * kPackedTile + 2 * kPackedTile * kDepth + 2 * kLargestTile));
-    if (!memory) {
-      infinirtXSetLastError(infinirtErrorMemoryAllocation, "infiniop: no host memory for the tile of a matrix product");
-      return infinirtErrorMemoryAllocation;
-    }
+    if (!memory) return no_memory();
     sum_ = reinterpret_cast<T*>(memory);
     packed_a_ = sum_ + kPackedTile * kPackedTile;
     packed_b_ = packed_a_ + kPackedTile * kDepth;
@@ -85,6 +102,11 @@ class Tile {
   }
 
  private:
+  static infinirtError_t no_memory() {
+    infinirtXSetLastError(infinirtErrorMemoryAllocation, "infiniop: no host memory for the tile of a matrix product");
+    return infinirtErrorMemoryAllocation;
+  }
+
   bool run_direct() {
     const Major a = major_of(p_.m, p_.k, p_.a), b = major_of(p_.k, p_.n, p_.b), c = major_of(p_.m, p_.n, p_.c);
     return multiply<T>(*work_.blas, rows_, columns_, p_.k, static_cast<T>(work_.alpha),
@@ -198,11 +220,21 @@ class PreparedGemm final : public Prepared {
   explicit PreparedGemm(const Plan& plan) : work_{} {
     Product& p = work_.product;
     p = plan.product;
+    work_.dtype = plan.dtype[0];
+    work_.blas = find_blas();
+    for (const bool turned : {false, true}) {
+      const Product each = turned ? transposed(plan.product) : plan.product;
+      work_.few = work_.dtype != INFINI_DTYPE_F64 && each.m <= kMostFewRows && each.a.column_stride == 1 &&
+                  each.b.row_stride == 1;
+      if (!work_.few) continue;
+      p = each;
+      turned_ = turned;
+      choose_columns();
+      return;
+    }
     const Major c = major_of(p.m, p.n, p.c);
     turned_ = c.possible && c.transposed;
     if (turned_) p = transposed(p);
-    work_.dtype = plan.dtype[0];
-    work_.blas = find_blas();
     const bool computed = work_.dtype == INFINI_DTYPE_F32 || work_.dtype == INFINI_DTYPE_F64;
     work_.direct =
         work_.blas && computed && c.possible && major_of(p.m, p.k, p.a).possible && major_of(p.k, p.n, p.b).possible;
@@ -222,6 +254,15 @@ class PreparedGemm final : public Prepared {
   }
 
  private:
+  void choose_columns() {
+    const Product& p = work_.product;
+    const auto row = static_cast<int64_t>(size_of(work_.dtype)) * std::max<int64_t>(1, p.k);
+    work_.tile_m = kMostFewRows;
+    work_.down = 1;
+    work_.tile_n = std::clamp<int64_t>(kFewRowsBytes / row / 8 * 8, 8, 1024);
+    work_.across = (p.n + work_.tile_n - 1) / work_.tile_n;
+  }
+
   // Large tiles, but several for each processor: the runtime lets the first block of a grid run alone.
   void choose_tiles() {
     const Product& p = work_.product;
@@ -245,6 +286,26 @@ class PreparedGemm final : public Prepared {
 };
 
 }  // namespace
+
+namespace plain {
+extern const MultiplyFewRows multiply_few_rows;
+}
+#ifdef INFINIOP_X86_LEVELS
+namespace v3 {
+extern const MultiplyFewRows multiply_few_rows;
+}
+namespace v4 {
+extern const MultiplyFewRows multiply_few_rows;
+}
+#endif
+
+MultiplyFewRows few_rows() {
+#ifdef INFINIOP_X86_LEVELS
+  if (&tiles() == &tiles_v4) return v4::multiply_few_rows;
+  if (&tiles() == &tiles_v3) return v3::multiply_few_rows;
+#endif
+  return plain::multiply_few_rows;
+}
 
 std::unique_ptr<Prepared> prepare_gemm(const Plan& plan, infinirtError_t* error) {
   const size_t sizes[] = {sizeof(GemmWork), sizeof(void*), sizeof(void*), sizeof(void*)};

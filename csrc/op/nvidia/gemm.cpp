@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "op/nvidia/element_wise.h"
+#include "op/nvidia/few_rows.h"
 #include "op/nvidia/matmul.h"
 #include "op/runtime.h"
 #include "op/tensor.h"
@@ -82,6 +83,7 @@ class PreparedGemm final : public Prepared {
     const Product& p = product_;
     if (auto error = scale_.make(kScale, dtype_, p.batch, p.m, p.n, p.c, p.c)) return error;
     if (p.k == 0) return infinirtSuccess;
+    if (auto error = few_rows_.prepare(plan.product, dtype_)) return error;
     library_ = find_cublaslt();
     if (!library_) return infinirtErrorNotSupported;
     if (auto error = find_lt_handle(*library_, &handle_)) return error;
@@ -104,6 +106,7 @@ class PreparedGemm final : public Prepared {
     }
     void *c = operands[0], *a = operands[turned_ ? 2 : 1], *b = operands[turned_ ? 1 : 2];
     if (product_.k == 0 || alpha == 0) return scale_.launch_with(beta, c, stream);
+    if (few_rows_.takes(operands)) return few_rows_.launch(operands, alpha, beta, stream);
     const auto given = reinterpret_cast<uintptr_t>(workspace.address);
     char* memory =
         workspace_size_ > 0 ? reinterpret_cast<char*>((given + kAlignment - 1) / kAlignment * kAlignment) : nullptr;
@@ -196,6 +199,7 @@ class PreparedGemm final : public Prepared {
   Product product_{};  // c in rows, where it can be
   bool turned_ = false;
   Part scale_;
+  FewRows few_rows_;
   Packed a_, b_, c_;
   const CublasLt* library_ = nullptr;
   LtHandle handle_ = nullptr;

@@ -4,6 +4,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
+
+#ifdef __F16C__
+#include <immintrin.h>
+#endif
 
 #include "op/cpu/buffer.h"
 #include "op/cpu/written.h"
@@ -30,6 +35,69 @@ struct KeyRows {
     return page >= 0 && page < pages;
   }
 };
+
+// All lanes into the first, half of them at a time: one after the other each would wait for the one before.
+template <int Lanes, class C>
+inline C sum_of(C (&lanes)[Lanes]) {
+  if constexpr (Lanes == 1) {
+    return lanes[0];
+  } else {
+    C half[Lanes / 2];
+    for (int l = 0; l < Lanes / 2; ++l) half[l] = lanes[l] + lanes[l + Lanes / 2];
+    return sum_of<Lanes / 2>(half);
+  }
+}
+template <int Lanes, class C>
+inline C largest_of(C (&lanes)[Lanes]) {
+  if constexpr (Lanes == 1) {
+    return lanes[0];
+  } else {
+    C half[Lanes / 2];
+    for (int l = 0; l < Lanes / 2; ++l) half[l] = lanes[l] > lanes[l + Lanes / 2] ? lanes[l] : lanes[l + Lanes / 2];
+    return largest_of<Lanes / 2>(half);
+  }
+}
+
+// Eight elements as float. They go through references, which every instruction set agrees on.
+using Floats [[gnu::vector_size(32)]] = float;
+
+inline void take(const float* from, Floats& to) { __builtin_memcpy(&to, from, sizeof to); }
+inline void take(const BFloat16* from, Floats& to) {
+  using Narrow [[gnu::vector_size(16)]] = uint16_t;
+  using Wide [[gnu::vector_size(32)]] = uint32_t;
+  Narrow bits;
+  __builtin_memcpy(&bits, from, sizeof bits);
+  const Wide wide = __builtin_convertvector(bits, Wide) << 16;
+  __builtin_memcpy(&to, &wide, sizeof to);
+}
+inline void take(const Float16* from, Floats& to) {
+#ifdef __F16C__
+  __m128i bits;
+  __builtin_memcpy(&bits, from, sizeof bits);
+  const __m256 wide = _mm256_cvtph_ps(bits);
+  __builtin_memcpy(&to, &wide, sizeof to);
+#else
+  for (int i = 0; i < 8; ++i) to[i] = widen(from[i]);
+#endif
+}
+
+// The sums of the lanes of four vectors.
+inline void sum_lanes(const Floats (&vectors)[4], float* sums) {
+  using Half [[gnu::vector_size(16)]] = float;
+  using Order [[gnu::vector_size(16)]] = int;
+  Half held[4];
+#pragma GCC unroll 4
+  for (int v = 0; v < 4; ++v) {
+    Half part[2];
+    __builtin_memcpy(part, &vectors[v], sizeof part);
+    held[v] = part[0] + part[1];
+  }
+  const Order low = {0, 4, 1, 5}, high = {2, 6, 3, 7}, first = {0, 1, 4, 5}, second = {2, 3, 6, 7};
+  const Half left = __builtin_shuffle(held[0], held[1], low) + __builtin_shuffle(held[0], held[1], high);
+  const Half right = __builtin_shuffle(held[2], held[3], low) + __builtin_shuffle(held[2], held[3], high);
+  const Half all = __builtin_shuffle(left, right, first) + __builtin_shuffle(left, right, second);
+  __builtin_memcpy(sums, &all, sizeof all);
+}
 
 inline constexpr int kRows = 16;  // of queries, at a time
 inline constexpr int kKeys = 64;  // of a block
@@ -85,10 +153,79 @@ class Attention {
 
  private:
   // Few queries use a key as it lies in memory; many have it turned over, so that keys lie side by side.
-  static constexpr int kFew = 3;
+  static constexpr int kFew = 4;
+
+  // Whether few queries take rows of keys and values as they lie, eight elements at a time.
+  bool is_quick() const {
+    return sizeof(C) == 4 && keys_.column == 1 && values_.column == 1 && d_ % 8 == 0 && e_ % 8 == 0;
+  }
+
+  // Calls `function` with the number of rows, 1 to kFew, as a constant.
+  template <class Function>
+  static void with_rows(int rows, const Function& function) {
+    if (rows == 1) return function(std::integral_constant<int, 1>());
+    if (rows == 2) return function(std::integral_constant<int, 2>());
+    if (rows == 3) return function(std::integral_constant<int, 3>());
+    function(std::integral_constant<int, 4>());
+  }
+
+  template <int Rows>
+  void multiply_quick(const T* const* key, int count) {
+    for (int j = 0; j < count; j += 4) {
+      const T* four[4];  // the last one again where there are less
+      for (int l = 0; l < 4; ++l) four[l] = key[std::min(j + l, count - 1)];
+      Floats held[Rows][4];
+#pragma GCC unroll 16
+      for (int s = 0; s < 4 * Rows; ++s) held[s / 4][s % 4] = Floats{};
+      for (int64_t i = 0; i < d_; i += 8) {
+        Floats line[4];
+#pragma GCC unroll 4
+        for (int l = 0; l < 4; ++l) take(four[l] + i, line[l]);
+#pragma GCC unroll 4
+        for (int r = 0; r < Rows; ++r) {
+          Floats query;
+          __builtin_memcpy(&query, query_ + r * d_ + i, sizeof query);
+#pragma GCC unroll 4
+          for (int l = 0; l < 4; ++l) held[r][l] += query * line[l];
+        }
+      }
+#pragma GCC unroll 4
+      for (int r = 0; r < Rows; ++r) sum_lanes(held[r], score_ + r * kKeys + j);
+    }
+  }
+
+  // What a query does not see is not read into its result, whatever it is.
+  template <int Rows, int Wide>
+  void add_quick(const T* const* value, int count, int64_t begin) {
+    Floats sums[Rows][Wide];
+#pragma GCC unroll 4
+    for (int r = 0; r < Rows; ++r) __builtin_memcpy(sums[r], sum_ + r * e_ + begin, sizeof sums[r]);
+    for (int j = 0; j < count; ++j) {
+      Floats line[Wide];
+#pragma GCC unroll 4
+      for (int w = 0; w < Wide; ++w) take(value[j] + begin + 8 * w, line[w]);
+#pragma GCC unroll 4
+      for (int r = 0; r < Rows; ++r) {
+        const float weight = score_[r * kKeys + j];
+        if (weight == 0) continue;
+#pragma GCC unroll 4
+        for (int w = 0; w < Wide; ++w) sums[r][w] += weight * line[w];
+      }
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < Rows; ++r) __builtin_memcpy(sum_ + r * e_ + begin, sums[r], sizeof sums[r]);
+  }
 
   bool multiply(const QueryRows<T>& rows, int64_t first, int count) {
     const bool few = rows.count <= kFew;
+    if constexpr (sizeof(C) == 4) {
+      if (few && is_quick()) {
+        const T* place[kKeys];
+        if (!find(keys_, first, count, place)) return false;
+        with_rows(rows.count, [&](auto number) { multiply_quick<number>(place, count); });
+        return true;
+      }
+    }
     for (int j = 0; j < count; ++j) {
       int64_t offset = 0;
       if (!keys_.find(first + j, &offset)) return false;
@@ -118,8 +255,7 @@ class Attention {
         for (int l = 0; l < kLanes; ++l) lanes[l] = multiply_add(query[i + l], C(widen(key[i + l])), lanes[l]);
       }
     }
-    C sum = 0;
-    for (int l = 0; l < kLanes; ++l) sum += lanes[l];
+    C sum = sum_of<kLanes>(lanes);
     for (; i < d_; ++i) sum += query[i] * C(widen(key[i * keys_.column]));
     return sum;
   }
@@ -145,23 +281,33 @@ class Attention {
     if (rows.slope[r] != 0) {
       for (int j = 0; j < seen; ++j) score[j] += C(rows.slope[r] * double(first + j - rows.visible[r] + 1));
     }
-    C largest = largest_[r];
-    bool is_number = true;
-    for (int j = 0; j < seen; ++j) {
-      largest = score[j] > largest ? score[j] : largest;
-      is_number = is_number && score[j] == score[j];
-    }
-    if (!is_number) largest = C(__builtin_nan(""));
     if (seen == 0) {
       std::fill(score, score + kKeys, C(0));
       return;
     }
+    // All kKeys of them, so that these are loops of vectors: what is not seen is the smallest there is, and weighs nothing.
+    constexpr int kLanes = 16;
+    std::fill(score + seen, score + kKeys, -C(__builtin_huge_val()));
+    C most[kLanes], totals[kLanes] = {};
+    bool strange[kLanes] = {};
+    std::fill(most, most + kLanes, largest_[r]);
+    for (int j = 0; j < kKeys; j += kLanes) {
+      for (int l = 0; l < kLanes; ++l) {
+        most[l] = score[j + l] > most[l] ? score[j + l] : most[l];
+        strange[l] |= score[j + l] != score[j + l];
+      }
+    }
+    bool is_number = largest_[r] == largest_[r];
+    for (int l = 0; l < kLanes; ++l) is_number = is_number && !strange[l];
+    const C largest = is_number ? largest_of<kLanes>(most) : C(__builtin_nan(""));
     // All of them -inf: there is nothing to weigh by.
     const C from = largest == -C(__builtin_huge_val()) ? C(0) : largest;
-    for (int j = 0; j < seen; ++j) score[j] = exp(score[j] - from);
+    for (int j = 0; j < kKeys; ++j) score[j] = exp(score[j] - from);
     std::fill(score + seen, score + kKeys, C(0));
-    C total = 0;
-    for (int j = 0; j < seen; ++j) total += score[j];
+    for (int j = 0; j < kKeys; j += kLanes) {
+      for (int l = 0; l < kLanes; ++l) totals[l] += score[j + l];
+    }
+    const C total = sum_of<kLanes>(totals);
     const C before = largest_[r] == -C(__builtin_huge_val()) ? C(0) : exp(largest_[r] - from);
     if (before != C(1)) {
       for (int64_t i = 0; i < e_; ++i) sum_[r * e_ + i] *= before;
@@ -170,34 +316,73 @@ class Attention {
     largest_[r] = largest;
   }
 
+  // Where some rows lie. Tables are asked once for each page.
+  static bool find(const KeyRows& from, int64_t first, int count, const T** place) {
+    int64_t left = 0;  // of the page
+    for (int j = 0; j < count; ++j, --left) {
+      if (left > 0) {
+        place[j] = place[j - 1] + from.row;
+        continue;
+      }
+      int64_t offset = 0;
+      if (!from.find(first + j, &offset)) return false;
+      place[j] = static_cast<const T*>(from.base) + offset;
+      left = from.table ? from.page_size - (first + j) % from.page_size : count;
+    }
+    return true;
+  }
+
   bool add_values(int rows, int64_t first, int count) {
     const bool few = rows <= kFew;
+    const T* place[kKeys];
+    if constexpr (sizeof(C) == 4) {
+      if (few && is_quick()) {
+        if (!find(values_, first, count, place)) return false;
+        with_rows(rows, [&](auto number) {
+          int64_t begin = 0;
+          for (; begin + 32 <= e_; begin += 32) add_quick<number, 4>(place, count, begin);
+          for (; begin < e_; begin += 8) add_quick<number, 1>(place, count, begin);
+        });
+        return true;
+      }
+    }
     for (int j = 0; j < count; ++j) {
       int64_t offset = 0;
       if (!values_.find(first + j, &offset)) return false;
-      const T* value = static_cast<const T*>(values_.base) + offset;
-      if (few) {
-        for (int r = 0; r < rows; ++r) add_value(sum_ + r * e_, score_[r * kKeys + j], value);
-      } else if (values_.column == 1) {
+      const T* value = place[j] = static_cast<const T*>(values_.base) + offset;
+      if (few) continue;
+      if (values_.column == 1) {
         for (int64_t i = 0; i < e_; ++i) value_[j * e_ + i] = C(widen(value[i]));
       } else {
         for (int64_t i = 0; i < e_; ++i) value_[j * e_ + i] = C(widen(value[i * values_.column]));
       }
     }
-    if (few) return true;
     int r = 0;
+    for (; few && r < rows; ++r) add_places(sum_ + r * e_, score_ + r * kKeys, place, count);
     for (; r + 4 <= rows; r += 4) add_rows<4>(r, count);
     for (; r < rows; ++r) add_rows<1>(r, count);
     return true;
   }
 
-  void add_value(C* sum, C weight, const T* value) const {
-    if (weight == C(0)) return;  // what a query does not see is not read into its result, whatever it is
-    if (values_.column == 1) {
-#pragma GCC ivdep
-      for (int64_t i = 0; i < e_; ++i) sum[i] = multiply_add(weight, C(widen(value[i])), sum[i]);
-    } else {
-      for (int64_t i = 0; i < e_; ++i) sum[i] = multiply_add(weight, C(widen(value[i * values_.column])), sum[i]);
+  // Values from where they lie. What a query does not see is not read into its result, whatever it is.
+  void add_places(C* sum, const C* weight, const T* const* place, int count) const {
+    constexpr int kWide = 32;
+    int64_t begin = 0;
+    for (; values_.column == 1 && begin + kWide <= e_; begin += kWide) {
+      C sums[kWide];
+      std::copy_n(sum + begin, kWide, sums);
+      for (int j = 0; j < count; ++j) {
+        if (weight[j] == C(0)) continue;
+        const T* value = place[j] + begin;
+        for (int i = 0; i < kWide; ++i) sums[i] = multiply_add(weight[j], C(widen(value[i])), sums[i]);
+      }
+      std::copy_n(sums, kWide, sum + begin);
+    }
+    for (int j = 0; j < count && begin < e_; ++j) {
+      if (weight[j] == C(0)) continue;
+      for (int64_t i = begin; i < e_; ++i) {
+        sum[i] = multiply_add(weight[j], C(widen(place[j][i * values_.column])), sum[i]);
+      }
     }
   }
 

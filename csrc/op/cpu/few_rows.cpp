@@ -1,0 +1,190 @@
+// Compiled once for each instruction set, each time in a namespace of its own, INFINIOP_LEVEL, with products and sums contracted: how
+// exact a matrix product is depends on who computes it in any case.
+#include "op/cpu/few_rows.h"
+
+#ifdef __F16C__
+#include <immintrin.h>
+#endif
+
+#include "op/cpu/buffer.h"
+#include "op/narrow.h"
+
+namespace infiniop::cpu::INFINIOP_LEVEL {
+
+namespace {
+
+constexpr int kLanes = 16, kStep = 2 * kLanes;
+using Vector [[gnu::vector_size(64)]] = float;  // compilers split it as the machine needs
+
+// An element type: kStep elements as two vectors of float, in whatever order is the quickest, and single ones. Vectors go through references,
+// which every instruction set agrees on.
+struct Single {
+  using Element = float;
+  static void take(const Element* from, Vector (&to)[2]) { __builtin_memcpy(to, from, sizeof to); }
+  static float widen(Element x) { return x; }
+  static Element narrow(float x) { return x; }
+};
+
+struct Brain {
+  using Element = uint16_t;
+  // Of each pair of elements, 32 bits: the first ones, then the second ones.
+  static void take(const Element* from, Vector (&to)[2]) {
+    using Pairs [[gnu::vector_size(64)]] = uint32_t;
+    Pairs pairs;
+    __builtin_memcpy(&pairs, from, sizeof pairs);
+    const Pairs first = pairs << 16, second = pairs & 0xFFFF0000u;
+    __builtin_memcpy(&to[0], &first, sizeof first);
+    __builtin_memcpy(&to[1], &second, sizeof second);
+  }
+  static float widen(Element x) { return from_bfloat16(x); }
+  static Element narrow(float x) { return to_bfloat16(x); }
+};
+
+struct Half {
+  using Element = uint16_t;
+  static void take(const Element* from, Vector (&to)[2]) {
+#if defined(__AVX512F__)  // with a mask: of the form without one gcc warns that something is not initialised
+    __m256i bits[2];
+    __builtin_memcpy(bits, from, sizeof bits);
+    const __m512 wide[] = {_mm512_maskz_cvtph_ps(0xFFFF, bits[0]), _mm512_maskz_cvtph_ps(0xFFFF, bits[1])};
+    __builtin_memcpy(to, wide, sizeof to);
+#elif defined(__F16C__)
+    __m128i bits[4];
+    __builtin_memcpy(bits, from, sizeof bits);
+    const __m256 wide[] = {_mm256_cvtph_ps(bits[0]), _mm256_cvtph_ps(bits[1]), _mm256_cvtph_ps(bits[2]),
+                           _mm256_cvtph_ps(bits[3])};
+    __builtin_memcpy(to, wide, sizeof to);
+#else
+    for (int i = 0; i < kStep; ++i) to[i / kLanes][i % kLanes] = from_float16(from[i]);
+#endif
+  }
+  static float widen(Element x) { return from_float16(x); }
+  static Element narrow(float x) { return to_float16(x); }
+};
+
+// The sums of the lanes of four vectors.
+void sum_lanes(const Vector (&vectors)[4], float (&sums)[4]) {
+  using Quarter [[gnu::vector_size(16)]] = float;
+  using Order [[gnu::vector_size(16)]] = int;
+  Quarter held[4];
+#pragma GCC unroll 4
+  for (int v = 0; v < 4; ++v) {
+    Quarter part[4];
+    __builtin_memcpy(part, &vectors[v], sizeof part);
+    held[v] = (part[0] + part[2]) + (part[1] + part[3]);
+  }
+  const Order low = {0, 4, 1, 5}, high = {2, 6, 3, 7}, first = {0, 1, 4, 5}, second = {2, 3, 6, 7};
+  const Quarter left = __builtin_shuffle(held[0], held[1], low) + __builtin_shuffle(held[0], held[1], high);
+  const Quarter right = __builtin_shuffle(held[2], held[3], low) + __builtin_shuffle(held[2], held[3], high);
+  const Quarter all = __builtin_shuffle(left, right, first) + __builtin_shuffle(left, right, second);
+  __builtin_memcpy(sums, &all, sizeof all);
+}
+
+// Some rows of `a`, as Type::take() gives them, times some rows of b.
+template <class Type, int Rows, int Columns>
+void multiply_some(const FewRows& p, const float* a, int64_t column) {
+  using Element = typename Type::Element;
+  const Element* b = static_cast<const Element*>(p.b) + column * p.b_row;
+  constexpr int kSums = Rows * Columns;
+  Vector held[(kSums + 3) / 4][4];
+#pragma GCC unroll 16
+  for (int s = 0; s < (kSums + 3) / 4 * 4; ++s) held[s / 4][s % 4] = Vector{};
+  int64_t i = 0;
+  for (; i + kStep <= p.depth; i += kStep) {
+    Vector weights[Columns][2];
+#pragma GCC unroll 8
+    for (int j = 0; j < Columns; ++j) {
+      Type::take(b + j * p.b_row + i, weights[j]);
+      // The same place of the rows that come next: short rows beside one another are no pattern that processors see by themselves.
+      const auto* next = reinterpret_cast<const char*>(b + (Columns + j) * p.b_row + i);
+#pragma GCC unroll 2
+      for (size_t line = 0; line < kStep * sizeof(Element); line += 64) __builtin_prefetch(next + line, 0, 2);
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 2
+      for (int v = 0; v < 2; ++v) {
+        Vector line;
+        __builtin_memcpy(&line, a + r * p.depth + i + v * kLanes, sizeof line);
+#pragma GCC unroll 8
+        for (int j = 0; j < Columns; ++j) {
+          held[(r * Columns + j) / 4][(r * Columns + j) % 4] += line * weights[j][v];
+        }
+      }
+    }
+  }
+  float sums[(kSums + 3) / 4][4];
+#pragma GCC unroll 4
+  for (int s = 0; s < (kSums + 3) / 4; ++s) sum_lanes(held[s], sums[s]);
+  for (int r = 0; r < Rows; ++r) {
+    for (int j = 0; j < Columns; ++j) {
+      float sum = sums[(r * Columns + j) / 4][(r * Columns + j) % 4];
+      for (int64_t rest = i; rest < p.depth; ++rest) sum += a[r * p.depth + rest] * Type::widen(b[j * p.b_row + rest]);
+      Element* c = static_cast<Element*>(p.c) + r * p.c_row + (column + j) * p.c_column;
+      sum *= p.alpha;
+      if (p.beta != 0) sum += p.beta * Type::widen(*c);
+      *c = Type::narrow(sum);
+    }
+  }
+}
+
+// As many rows of b at a time as keep enough sums in registers to hide how long one takes.
+template <class Type, int Rows>
+void multiply_rows(const FewRows& p, const float* a) {
+  constexpr int kColumns = Rows == 1 ? 8 : Rows <= 4 ? 4 : 2;
+  int64_t column = 0;
+  for (; column + kColumns <= p.columns; column += kColumns) multiply_some<Type, Rows, kColumns>(p, a, column);
+  for (; column < p.columns; ++column) multiply_some<Type, Rows, 1>(p, a, column);
+}
+
+template <class Type>
+bool multiply(const FewRows& p) {
+  auto* a = reinterpret_cast<float*>(worker_buffer(sizeof(float) * static_cast<size_t>(p.rows * p.depth)));
+  if (!a) return false;
+  const auto* from = static_cast<const typename Type::Element*>(p.a);
+  for (int64_t r = 0; r < p.rows; ++r) {
+    int64_t i = 0;
+    for (; i + kStep <= p.depth; i += kStep) {
+      Vector taken[2];
+      Type::take(from + r * p.a_row + i, taken);
+      __builtin_memcpy(a + r * p.depth + i, taken, sizeof taken);
+    }
+    for (; i < p.depth; ++i) a[r * p.depth + i] = Type::widen(from[r * p.a_row + i]);
+  }
+  switch (p.rows) {
+    case 1:
+      multiply_rows<Type, 1>(p, a);
+      break;
+    case 2:
+      multiply_rows<Type, 2>(p, a);
+      break;
+    case 3:
+      multiply_rows<Type, 3>(p, a);
+      break;
+    case 4:
+      multiply_rows<Type, 4>(p, a);
+      break;
+    case 5:
+      multiply_rows<Type, 5>(p, a);
+      break;
+    case 6:
+      multiply_rows<Type, 6>(p, a);
+      break;
+    case 7:
+      multiply_rows<Type, 7>(p, a);
+      break;
+    default:
+      multiply_rows<Type, 8>(p, a);
+  }
+  return true;
+}
+
+}  // namespace
+
+extern const MultiplyFewRows multiply_few_rows;
+const MultiplyFewRows multiply_few_rows = [](const FewRows& p) {
+  if (p.dtype == INFINI_DTYPE_F32) return multiply<Single>(p);
+  return p.dtype == INFINI_DTYPE_BF16 ? multiply<Brain>(p) : multiply<Half>(p);
+};
+
+}  // namespace infiniop::cpu::INFINIOP_LEVEL

@@ -1,0 +1,26 @@
+// Products with few rows, as one token of a language model makes them: each row of the large matrix is read once, and is all that costs.
+#pragma once
+
+#include <cstdint>
+
+#include "infinicore.h"
+
+namespace infiniop::cpu {
+
+inline constexpr int64_t kMostFewRows = 8;
+
+// c[r, j] = alpha * (a[r, :] . b[j, :]) + beta * c[r, j]; the rows of a and of b lie along memory. Strides count elements.
+struct FewRows {
+  infiniDtype_t dtype;  // F16, BF16 or F32
+  int64_t rows, columns, depth;
+  const void *a, *b;
+  void* c;
+  int64_t a_row, b_row, c_row, c_column;
+  float alpha, beta;
+};
+
+// False: there is no host memory. One for each instruction set.
+using MultiplyFewRows = bool (*)(const FewRows& product);
+MultiplyFewRows few_rows();  // the best
+
+}  // namespace infiniop::cpu
