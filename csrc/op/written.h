@@ -21,6 +21,7 @@ enum class DimKind : uint8_t {
   MaybeRest,  // the same, or none
   Before,  // those before the dimension that the attribute `dim` names
   After,  // those after it
+  Kept,  // size 1 where the attribute `name` is not 0, none otherwise
 };
 
 struct DimRule {
@@ -53,5 +54,8 @@ struct WrittenInfo {
 // `tensors` that are not given are null. Checks element types and shapes, and leaves the message of what does not fit.
 infiniStatus_t make_written(const char* function, const OperatorInfo& info, const Tensor* const* tensors,
                             const double* attributes, WrittenPlan* plan);
+
+// The sizes of a plan, where those that attributes give are these of a call.
+void written_sizes(const OperatorInfo& info, const WrittenPlan& plan, const double* attributes, int64_t* sizes);
 
 }  // namespace infiniop

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import infinirt as _infinirt  # noqa: F401  # the objects that _core is built on
 
-from . import context, creation, functions, languages, memory, nn, operators
+from . import context, creation, functions, languages, memory, nn, operators, selection
 from ._tensor_str import get_printoptions, printoptions, set_printoptions
 from .allocators import (
     DevicePinnedHostAllocator,
@@ -86,6 +86,7 @@ from .memory import Memory
 from .operators import *  # noqa: F403
 from .recording import record
 from .runtime import CloseError, Runtime
+from .selection import *  # noqa: F403
 from .tensor import Tensor
 
 __all__ = [
@@ -165,4 +166,5 @@ __all__ = [
 ]
 __all__ += creation.__all__
 __all__ += functions.__all__
+__all__ += selection.__all__
 __all__ += operators.__all__

@@ -117,6 +117,7 @@ __all__ = [
     "prod",
     "quick_gelu",
     "rad2deg",
+    "random_sample",
     "reciprocal",
     "relu",
     "relu6",
@@ -567,6 +568,17 @@ def quick_gelu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """An angle in radians, in degrees."""
+
+def random_sample(
+    logits: Tensor,
+    random_val: float,
+    topp: float,
+    topk: int,
+    temperature: float,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Draws a place of each row of `logits`, which are logits: with probability `softmax(logits / temperature)` among the `topk` largest, and as many of these as have `topp` of the whole probability. `random_val`, from 0 to 1, decides which. It, `topp` or `temperature` of 0, or `topk` of 1, give the first of the largest. Not-a-number is not drawn."""
 
 def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`1 / input`."""

@@ -14,6 +14,8 @@ from .norms import OPERATORS as NORMS
 from .products import OPERATORS as PRODUCTS
 from .reductions import OPERATORS as REDUCTIONS
 from .rounding import OPERATORS as ROUNDING
+from .routing import OPERATORS as ROUTING
+from .selection import OPERATORS as SELECTION
 
 # As a reader looks for them.
 GROUPS: dict[str, tuple[Operator, ...]] = {
@@ -28,6 +30,8 @@ GROUPS: dict[str, tuple[Operator, ...]] = {
     "Products of matrices": PRODUCTS,
     "Elements that indices name": INDEXING,
     "Positions and attention": ATTENTION,
+    "Order and choice": SELECTION,
+    "Experts of tokens": ROUTING,
 }
 OPERATORS: tuple[Operator, ...] = tuple(
     sorted((operator for group in GROUPS.values() for operator in group), key=lambda operator: operator.name)

@@ -38,7 +38,7 @@ def truths(operator: Operator) -> int:
 def numbers(operator: Operator, at_compute: bool) -> str:
     """The attributes that one of the calls is given, in their places."""
     return ", ".join(
-        (a.name if a.ctype in ("float", "double") else f"double({a.name})")
+        (a.name if a.plain_type in ("float", "double") else f"double({a.name})")
         if a.at_compute == at_compute
         else "0"
         for a in operator.attributes

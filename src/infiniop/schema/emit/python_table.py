@@ -185,7 +185,7 @@ def row(operator: Operator) -> list[str]:
 def casts(operator: Operator, places: list[str], at_compute: bool) -> list[str]:
     given = iter(places)
     return [
-        f"static_cast<{a.ctype}>({next(given) if a.at_compute == at_compute else '0'})"
+        f"static_cast<{a.plain_type}>({next(given) if a.at_compute == at_compute else '0'})"
         for a in operator.attributes
         if a.at_compute == at_compute or (at_compute and a.repeated)
     ]
@@ -263,7 +263,7 @@ def parameters(operator: Operator) -> list[Parameter]:
 
 def attribute_parameter(attribute: Attribute) -> Parameter:
     name = attribute_name(attribute)
-    if attribute.ctype == "bool":
+    if attribute.plain_type == "bool":
         return Parameter(f"{name}={bool(attribute.default)}", f"{name}: bool = {bool(attribute.default)}")
     if attribute.is_whole and attribute.default is None:
         return Parameter(name, f"{name}: int")
