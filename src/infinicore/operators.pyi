@@ -92,6 +92,7 @@ __all__ = [
     "log_add_exp2",
     "log_softmax",
     "logaddexp",
+    "logcumsumexp",
     "logical_and",
     "logical_not",
     "logical_or",
@@ -462,6 +463,11 @@ def log_softmax(input: Tensor, dim: int = -1, *, out: Tensor | None = None) -> T
 
 def logaddexp(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`log(exp(input) + exp(other))` without overflow on the way."""
+
+def logcumsumexp(
+    input: Tensor, dim: int, exclusive: int = 0, reverse: int = 0, *, out: Tensor | None = None
+) -> Tensor:
+    """The logarithm of the sum of the exponentials of each element of a row and all before it."""
 
 def logical_and(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """1 where neither `input` nor `other` is 0, 0 elsewhere. The output is BOOL, I8 or U8."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from . import _core
 from .creation import empty
-from .dtype import float32, int32
+from .dtype import float32, int32, int64
 from .tensor import Tensor
 
 __all__ = [
-    "argmax", "argmin", "argsort", "kthvalue", "moe_fused_gate", "moe_topk_sigmoid", "moe_topk_softmax", "sort", "topk", "topkrouter",
+    "argmax", "argmin", "argsort", "cumprod", "cumsum", "kthvalue", "moe_fused_gate", "moe_topk_sigmoid", "moe_topk_softmax", "sort", "topk", "topkrouter",
     "topksoftmax",
 ]  # fmt: skip
 
@@ -130,6 +130,30 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out
     place = _place("kthvalue", input, dim)
     keeps = int(bool(keepdim) and input.ndim > 0)
     return _pair(input, _blocks["kthvalue"](_as_rows(input), k, place, keeps, out=out), out)
+
+
+def _scan(function: str, input: Tensor, dim: int, out: Tensor | None) -> Tensor:
+    place = _place(function, input, dim)
+    # Sums of small integers would not fit into them.
+    rows = _as_rows(input if input.dtype.is_floating_point else input.to(int64))
+    if input.ndim or out is not None:
+        return _blocks[function](rows, place, out=out)
+    return _blocks[function](rows, place).view([])
+
+
+def cumsum(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
+    """The sum of each element and all before it along a dimension; of integers and truth as int64.
+
+    >>> import infinicore
+    >>> infinicore.cumsum(infinicore.from_list([1.0, 2.0, 4.0]), 0).tolist()
+    [1.0, 3.0, 7.0]
+    """
+    return _scan("cumsum", input, dim, out)
+
+
+def cumprod(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
+    """The product of each element and all before it along a dimension; of integers and truth as int64."""
+    return _scan("cumprod", input, dim, out)
 
 
 def topksoftmax(x: Tensor, topk: int, norm: bool = False) -> Pair:

@@ -15,6 +15,7 @@ from .products import OPERATORS as PRODUCTS
 from .reductions import OPERATORS as REDUCTIONS
 from .rounding import OPERATORS as ROUNDING
 from .routing import OPERATORS as ROUTING
+from .scans import OPERATORS as SCANS
 from .selection import OPERATORS as SELECTION
 
 # As a reader looks for them.
@@ -31,6 +32,7 @@ GROUPS: dict[str, tuple[Operator, ...]] = {
     "Elements that indices name": INDEXING,
     "Positions and attention": ATTENTION,
     "Order and choice": SELECTION,
+    "All up to an element": SCANS,
     "Experts of tokens": ROUTING,
 }
 OPERATORS: tuple[Operator, ...] = tuple(

@@ -8,8 +8,11 @@ constexpr int kIndices = 0, kInput = 1;
 // What is not a number comes first in either case.
 __device__ __forceinline__ Key extreme_key(X x) {
   const Key key = key_of(x);
-  if (kLargest) return key ^ kAllBits;
-  return kIsFloat && key == kAllBits ? 0 : key;
+  if constexpr (kLargest) {
+    return key ^ kAllBits;
+  } else {
+    return kIsFloat && key == kAllBits ? Key{0} : key;
+  }
 }
 
 __device__ __forceinline__ Row input_row(const WrittenArguments& a, long long item) {

@@ -18,8 +18,8 @@ __device__ __forceinline__ long long rows_of(const WrittenArguments& a) { return
 
 // How many elements of a row's order are wanted.
 __device__ __forceinline__ unsigned wanted_of(const WrittenArguments& a) {
-  if (kOnlyLast) return static_cast<unsigned>(a.attributes[kthvalue::attribute::k]);
-  return static_cast<unsigned>(a.plan.tensor[kValues].shape[a.plan.dim]);
+  return kOnlyLast ? static_cast<unsigned>(a.attributes[kthvalue::attribute::k])
+                   : static_cast<unsigned>(a.plan.tensor[kValues].shape[a.plan.dim]);
 }
 
 // Elements of the order, which `index(i)` names, to the outputs.
@@ -28,18 +28,18 @@ __device__ __forceinline__ void write_order(const WrittenArguments& a, const Row
   const TensorView &values = a.plan.tensor[kValues], &indices = a.plan.tensor[kIndices];
   X* value = static_cast<X*>(a.address[kValues]) + row_offset(values, a.plan, item);
   Index* place = static_cast<Index*>(a.address[kIndices]) + row_offset(indices, a.plan, item);
-  if (kOnlyLast) {
+  if constexpr (kOnlyLast) {
     if (threadIdx.x != 0) return;
     const unsigned found = index(wanted - 1);
     *value = row[found];
     *place = static_cast<Index>(found);
-    return;
-  }
-  const long long value_step = values.stride[a.plan.dim], place_step = indices.stride[a.plan.dim];
-  for (unsigned i = threadIdx.x; i < wanted; i += blockDim.x) {
-    const unsigned found = index(i);
-    value[i * value_step] = row[found];
-    place[i * place_step] = static_cast<Index>(found);
+  } else {
+    const long long value_step = values.stride[a.plan.dim], place_step = indices.stride[a.plan.dim];
+    for (unsigned i = threadIdx.x; i < wanted; i += blockDim.x) {
+      const unsigned found = index(i);
+      value[i * value_step] = row[found];
+      place[i * place_step] = static_cast<Index>(found);
+    }
   }
 }
 
