@@ -7,8 +7,8 @@
 namespace infiniop::nvidia {
 
 extern const char kExtremesText[] =
+#include "infiniop/generated/comparing.cuh.inc"
 #include "infiniop/generated/extremes.cu.inc"
-#include "infiniop/generated/order.cuh.inc"
     ;
 
 namespace {

@@ -10,7 +10,7 @@ namespace {
 using namespace infiniop::random_sample;
 
 constexpr char kText[] =
-#include "infiniop/generated/order.cuh.inc"
+#include "infiniop/generated/comparing.cuh.inc"
 #include "infiniop/generated/sample.cu.inc"
     ;
 

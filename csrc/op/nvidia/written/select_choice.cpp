@@ -6,7 +6,7 @@
 namespace infiniop::nvidia {
 
 extern const char kSelectText[] =
-#include "infiniop/generated/order.cuh.inc"
+#include "infiniop/generated/comparing.cuh.inc"
 #include "infiniop/generated/select.cu.inc"
     ;
 
