@@ -341,6 +341,12 @@ infiniStatus_t compute(const char* function, const OperatorInfo& full, const voi
                 "value is null; it must point at an element in memory of the host");
   }
   if (descriptor->plan.nest.total == 0) return INFINI_STATUS_SUCCESS;
+  if (values.attributes && info.written && info.written->broken_rule) {
+    int64_t sizes[kMaxWrittenSizes];
+    written_sizes(info, *descriptor->plan.written, values.attributes, sizes);
+    const char* broken = info.written->broken_rule(sizes, values.attributes);
+    if (broken) return fail(function, INFINI_STATUS_BAD_PARAM, "%s", broken);
+  }
   for (int t = 0; t < info.outputs + info.inputs; ++t) {
     if (addresses[t] || needs_no_address(descriptor->plan, t)) continue;
     return fail(function, INFINI_STATUS_NULL_POINTER, "%s is null, but its tensor has elements", info.tensor_names[t]);

@@ -69,6 +69,8 @@ class Matching {
                 known_sizes().c_str());
   }
 
+  bool is_kept(const DimRule& rule) const { return rule.kind == DimKind::Kept && attributes_[rule.name] != 0; }
+
   infiniStatus_t match(int t) {
     const TensorRule& rule = rules_.tensor[t];
     const Tensor& tensor = *tensors_[t];
@@ -90,10 +92,10 @@ class Matching {
                            info_.tensor_names[t], show(tensor.shape).c_str());
     }
     const bool has_group = std::any_of(rule.dim, rule.dim + rule.dims, [](const DimRule& dim) {
-      return dim.kind != DimKind::Named && dim.kind != DimKind::Number;
+      return dim.kind != DimKind::Named && dim.kind != DimKind::Number && dim.kind != DimKind::Kept;
     });
-    const auto single = static_cast<int>(std::count_if(rule.dim, rule.dim + rule.dims, [](const DimRule& dim) {
-      return dim.kind == DimKind::Named || dim.kind == DimKind::Number;
+    const auto single = static_cast<int>(std::count_if(rule.dim, rule.dim + rule.dims, [this](const DimRule& dim) {
+      return dim.kind == DimKind::Named || dim.kind == DimKind::Number || is_kept(dim);
     }));
     if (has_group ? ndim < single : ndim != single) return has_shape(t, "");
     int at = 0;
@@ -113,18 +115,27 @@ class Matching {
       *taken = spare;
       return spare == 0 || (spare == 1 && view.shape[at] == rule.times) ? INFINI_STATUS_SUCCESS : has_shape(t, "");
     }
+    if (rule.kind == DimKind::Kept) {
+      *taken = is_kept(rule) ? 1 : 0;
+      return *taken == 0 || view.shape[at] == 1 ? INFINI_STATUS_SUCCESS : has_shape(t, "");
+    }
     if (rule.kind == DimKind::Rest || rule.kind == DimKind::MaybeRest || rule.kind == DimKind::Any) {
       *taken = spare;
     } else {
-      int dim = static_cast<int>(attributes_[rules_.dim_attribute]);
-      if (dim < 0) dim += view.ndim;
-      if (dim < 0 || dim >= std::max(1, view.ndim)) {
-        return fail(function_, INFINI_STATUS_BAD_PARAM, "dim is %d, but %s has shape %s",
-                    static_cast<int>(attributes_[rules_.dim_attribute]), info_.tensor_names[t],
-                    show(tensors_[t]->shape).c_str());
+      // The first tensor, which is an input, says what is meant; outputs may have fewer dimensions.
+      if (!knows_dim_) {
+        int dim = static_cast<int>(attributes_[rules_.dim_attribute]);
+        if (dim < 0) dim += view.ndim;
+        if (dim < 0 || dim >= std::max(1, view.ndim)) {
+          return fail(function_, INFINI_STATUS_BAD_PARAM, "dim is %d, but %s has shape %s",
+                      static_cast<int>(attributes_[rules_.dim_attribute]), info_.tensor_names[t],
+                      show(tensors_[t]->shape).c_str());
+        }
+        plan_.dim = dim;
+        knows_dim_ = true;
       }
-      plan_.dim = dim;
-      *taken = rule.kind == DimKind::Before ? dim : std::max(0, view.ndim - 1 - dim);
+      *taken = rule.kind == DimKind::Before ? plan_.dim : spare - plan_.dim;
+      if (*taken < 0 || *taken > spare) return has_shape(t, "");
     }
     if (rule.kind == DimKind::After) {
       view.after_dims = *taken;
@@ -192,7 +203,8 @@ class Matching {
   const Tensor* const* tensors_;
   const double* attributes_;
   WrittenPlan& plan_;
-  Group groups_[static_cast<int>(DimKind::Any)];
+  Group groups_[static_cast<int>(DimKind::After) + 1];
+  bool knows_dim_ = false;
   int64_t sizes_[kMaxWrittenSizes] = {};
 };
 
@@ -201,6 +213,13 @@ class Matching {
 infiniStatus_t make_written(const char* function, const OperatorInfo& info, const Tensor* const* tensors,
                             const double* attributes, WrittenPlan* plan) {
   return Matching(function, info, tensors, attributes, plan).run();
+}
+
+void written_sizes(const OperatorInfo& info, const WrittenPlan& plan, const double* attributes, int64_t* sizes) {
+  for (int i = 0; i < info.written->sizes; ++i) {
+    const int attribute = info.written->size_attributes[i];
+    sizes[i] = attribute < 0 ? plan.size[i] : static_cast<int64_t>(attributes[attribute]);
+  }
 }
 
 }  // namespace infiniop

@@ -23,6 +23,7 @@ enum class DimKind : uint8_t {
   After,  // those after it
   MaybeNumber,  // `times`, or no dimension
   Any,  // any dimensions, whatever other tensors have
+  Kept,  // size 1 where the attribute `name` is not 0, none otherwise
 };
 
 struct DimRule {
@@ -56,5 +57,8 @@ struct WrittenInfo {
 // `tensors` that are not given are null. Checks element types and shapes, and leaves the message of what does not fit.
 infiniStatus_t make_written(const char* function, const OperatorInfo& info, const Tensor* const* tensors,
                             const double* attributes, WrittenPlan* plan);
+
+// The sizes of a plan, where those that attributes give are these of a call.
+void written_sizes(const OperatorInfo& info, const WrittenPlan& plan, const double* attributes, int64_t* sizes);
 
 }  // namespace infiniop

@@ -104,6 +104,7 @@ __all__ = [
     "log_add_exp2",
     "log_softmax",
     "logaddexp",
+    "logcumsumexp",
     "logical_and",
     "logical_not",
     "logical_or",
@@ -134,6 +135,7 @@ __all__ = [
     "prod",
     "quick_gelu",
     "rad2deg",
+    "random_sample",
     "reciprocal",
     "relu",
     "relu6",
@@ -562,6 +564,11 @@ def log_softmax(input: Tensor, dim: int = -1, *, out: Tensor | None = None) -> T
 def logaddexp(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`log(exp(input) + exp(other))` without overflow on the way."""
 
+def logcumsumexp(
+    input: Tensor, dim: int, exclusive: int = 0, reverse: int = 0, *, out: Tensor | None = None
+) -> Tensor:
+    """The logarithm of the sum of the exponentials of each element of a row and all before it."""
+
 def logical_and(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """1 where neither `input` nor `other` is 0, 0 elsewhere. The output is BOOL, I8 or U8."""
 
@@ -712,6 +719,17 @@ def quick_gelu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """An angle in radians, in degrees."""
+
+def random_sample(
+    logits: Tensor,
+    random_val: float,
+    topp: float,
+    topk: int,
+    temperature: float,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Draws a place of each row of `logits`, which are logits: with probability `softmax(logits / temperature)` among the `topk` largest, and as many of these as have `topp` of the whole probability. `random_val`, from 0 to 1, decides which. It, `topp` or `temperature` of 0, or `topk` of 1, give the first of the largest. Not-a-number is not drawn."""
 
 def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`1 / input`."""

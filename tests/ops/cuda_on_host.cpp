@@ -17,7 +17,24 @@ static unsigned __umulhi(unsigned a, unsigned b) {
   return static_cast<unsigned>(static_cast<unsigned long long>(a) * b >> 32);
 }
 
-#if defined(ROWS)
+#if defined(WRITTEN)
+#include "warps.h"
+
+// Of a written operator: its text, as it goes to NVIDIA's compiler.
+#include "program.inc"
+
+extern "C" int run_written(const char* name, const unsigned* sizes, const infiniop::WrittenArguments* arguments) {
+  void (*kernel)(infiniop::WrittenArguments) = nullptr;
+#define KERNEL(each) \
+  if (std::strcmp(name, #each) == 0) kernel = each;
+#include "kernels.inc"
+  if (!kernel) return 0;
+  gridDim = {sizes[0], 1, 1};
+  blockDim = {sizes[1], 1, 1};
+  for (blockIdx.x = 0; blockIdx.x < gridDim.x; ++blockIdx.x) run_warps(blockDim.x, &threadIdx.x, [&] { kernel(*arguments); });
+  return 1;
+}
+#elif defined(ROWS)
 #include "fibers.h"
 #include "op/nvidia/rows.cu"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -35,7 +36,7 @@ KINDS = [
 # As the build does: files that go into the library as text.
 EMBEDDED = (
     "nvidia/kernel.cu", "nvidia/chain.cu", "nvidia/rows.cu", "nvidia/arguments.h", "nvidia/elements.h", "expression.h", "elementary.h", "narrow.h",
-    "nvidia/written_arguments.h", *(f"nvidia/written/{path.name}" for path in sorted((ROOT / "csrc/op/nvidia/written").glob("*.cu"))),
+    "nvidia/written_arguments.h", *(f"nvidia/written/{path.name}" for path in sorted((ROOT / "csrc/op/nvidia/written").glob("*.cu*"))),
 )  # fmt: skip
 NAME_SIZE, ARGUMENTS_SIZE = 1 << 16, 4096
 
@@ -157,6 +158,39 @@ class CudaText:
         self.library.describe_written.restype = ctypes.c_char_p
         program = self.library.describe_written(text, ctypes.c_size_t(NAME_SIZE))
         return program.decode(), text.value.decode()
+
+    def run_written_on_host(
+        self, operator: Operator, arrays: dict[str, Any], dtypes: dict[str, str], **values: Any
+    ) -> list[str]:
+        """Every launch of a written operator's plan, on arrays of the host; the kernels' names."""
+        described = {
+            name: (dtypes[name], array.shape, [step // array.itemsize for step in array.strides])
+            for name, array in arrays.items()
+            if array is not None
+        }
+        program, variant = self.describe_written(operator, described, **values)
+        ordered = [arrays[tensor.name] for tensor in operator.ordered]
+        addresses = (ctypes.c_void_p * 12)(*(None if a is None else a.ctypes.data for a in ordered))
+        numbers = [float(values[attribute.name]) for attribute in operator.attributes]
+        attributes = (ctypes.c_double * 8)(*numbers)
+        arguments, text = ctypes.create_string_buffer(8192), ctypes.create_string_buffer(NAME_SIZE)
+        sizes = (ctypes.c_uint * 64)()
+        self.library.plan_written.restype = ctypes.c_size_t
+        workspace = self.library.plan_written(addresses, attributes, None, arguments, text, sizes)
+        scratch = ctypes.create_string_buffer(workspace + 16)
+        at = (ctypes.addressof(scratch) + 15) // 16 * 16
+        self.library.plan_written(addresses, attributes, ctypes.c_void_p(at), arguments, text, sizes)
+        # Dynamic shared memory has a name of the program's own.
+        host = re.sub(
+            r"extern __shared__ __align__\(16\) char (\w+)\[\];",
+            r"alignas(16) static char \1[1 << 17];",
+            program,
+        )
+        runner = self.runner(variant, "-DWRITTEN", program=host)
+        kernels = text.value.decode().split()
+        for i, kernel in enumerate(kernels):
+            assert runner.run_written(kernel.encode(), ctypes.byref(sizes, 8 * i), arguments), kernel
+        return kernels
 
     def describe(
         self,
@@ -286,16 +320,21 @@ class CudaText:
         )
         return described
 
-    def runner(self, text: str, *options: str) -> ctypes.CDLL:
+    def runner(self, text: str, *options: str, program: str = "") -> ctypes.CDLL:
+        """`program`: of a written operator, whose kernels are in a table by their names."""
         if text not in self.runners:
             place = self.folder / f"host{len(self.runners)}"
             place.mkdir()
             (place / "variant.h").write_text(text)
+            (place / "program.inc").write_text(program)
+            names = re.findall(r'extern "C" __global__ void (?:__launch_bounds__\(\d+\) )?(\w+)\(', program)
+            (place / "kernels.inc").write_text("".join(f"KERNEL({name})\n" for name in names))
             built = place / "run.so"
             assert self.compiler is not None
             output_of(
                 self.compiler, "-x", "c++", "-std=c++17", "-O1", "-w", "-fwrapv", "-ffp-contract=off", "-shared", "-fPIC",
-                *options, HERE / "cuda_on_host.cpp", f"-I{place}", f"-I{HERE}", f"-I{ROOT / 'csrc'}", "-o", built,
+                *options, HERE / "cuda_on_host.cpp", f"-I{place}", f"-I{HERE}", f"-I{ROOT / 'csrc'}",
+                f"-I{self.folder / 'generated/build'}", "-o", built,
             )  # fmt: skip
             self.runners[text] = ctypes.CDLL(str(built))
         return self.runners[text]

@@ -145,6 +145,26 @@ extern "C" const char* describe_written(char* text, size_t capacity) {
   return program;
 }
 
+// Its launches: the names of kernels, with spaces between them, go to `names`, and of each grid and block (with the second dimension 1)
+// to `sizes`. Returns how many bytes its workspace has.
+extern "C" size_t plan_written(void* const* addresses, const double* attributes, void* workspace,
+                               WrittenArguments* arguments, char* names, unsigned* sizes) {
+  *arguments = {};
+  arguments->plan = written_of_plan;
+  std::memcpy(arguments->attributes, attributes, sizeof arguments->attributes);
+  std::memcpy(row_plan.attributes, attributes, sizeof arguments->attributes);
+  std::memcpy(arguments->address, addresses, sizeof arguments->address);
+  arguments->workspace = workspace;
+  size_t needed = 0;
+  *names = 0;
+  for (const auto& each : nvidia::written_launches(row_plan, addresses, &needed)) {
+    std::strcat(std::strcat(names, each.kernel.c_str()), " ");
+    *sizes++ = each.grid[0];
+    *sizes++ = each.block[0];
+  }
+  return needed;
+}
+
 extern "C" const char* rows_program() { return nvidia::rows_program_text(); }
 
 extern "C" const char* chain_program() { return nvidia::chain_program_text(); }

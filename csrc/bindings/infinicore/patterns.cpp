@@ -8,8 +8,14 @@ namespace {
 
 bool is_single(const DimRule& rule) { return rule.kind == DimKind::Named || rule.kind == DimKind::Number; }
 
-int singles(const Pattern& pattern) {
-  return static_cast<int>(std::count_if(pattern.dim, pattern.dim + pattern.dims, is_single));
+bool is_kept(const DimRule& rule, const double* attributes) {
+  return rule.kind == DimKind::Kept && attributes[rule.name] != 0;
+}
+
+int singles(const Pattern& pattern, const double* attributes) {
+  return static_cast<int>(std::count_if(pattern.dim, pattern.dim + pattern.dims, [&](const DimRule& rule) {
+    return is_single(rule) || is_kept(rule, attributes);
+  }));
 }
 
 bool is_reduced(const Pattern& pattern, const double* attributes) {
@@ -27,8 +33,8 @@ struct Known {
   const Py_ssize_t* group[8] = {};  // by DimKind
   int group_dims[8] = {};
 
-  void take(const Pattern& pattern, const TensorObject& tensor, int dim) {
-    const int spare = tensor.ndim() - singles(pattern);
+  void take(const Pattern& pattern, const TensorObject& tensor, int dim, const double* attributes) {
+    const int spare = tensor.ndim() - singles(pattern, attributes);
     if (spare < 0) return;
     int at = 0;
     for (int i = 0; i < pattern.dims && at <= tensor.ndim(); ++i) {
@@ -44,8 +50,12 @@ struct Known {
         at += spare;
         continue;
       }
-      const int dims = rule.kind == DimKind::Before  ? dim
-                       : rule.kind == DimKind::After ? std::max(0, tensor.ndim() - 1 - dim)
+      if (rule.kind == DimKind::Kept) {
+        if (is_kept(rule, attributes)) ++at;
+        continue;
+      }
+      const int dims = rule.kind == DimKind::Before  ? std::min(dim, spare)
+                       : rule.kind == DimKind::After ? std::max(0, spare - dim)
                                                      : spare;
       const auto kind = static_cast<int>(rule.kind == DimKind::MaybeRest ? DimKind::Rest : rule.kind);
       if (rule.kind != DimKind::Any && !group[kind] && (rule.kind != DimKind::MaybeRest || dims > 0)) {
@@ -68,7 +78,9 @@ bool pattern_shape(const char* function, const Patterns& patterns, int output, T
   }
   const int dim = patterns.dim_attribute < 0 ? 0 : static_cast<int>(attributes[patterns.dim_attribute]);
   for (int t = 0; t < count; ++t) {
-    if (tensors[t] && !is_reduced(patterns.tensor[t], attributes)) known.take(patterns.tensor[t], *tensors[t], dim);
+    if (tensors[t] && !is_reduced(patterns.tensor[t], attributes)) {
+      known.take(patterns.tensor[t], *tensors[t], dim, attributes);
+    }
   }
   *ndim = 0;
   const Pattern& pattern = patterns.tensor[output];
@@ -78,6 +90,10 @@ bool pattern_shape(const char* function, const Patterns& patterns, int output, T
     if (is_single(rule)) {
       shape[*ndim] = rule.kind == DimKind::Number ? rule.times : known.size[rule.name] * rule.times / rule.over;
       if (*ndim == kMaxDimensions || shape[(*ndim)++] < 0) break;
+      continue;
+    }
+    if (rule.kind == DimKind::Kept) {
+      if (is_kept(rule, attributes) && *ndim < kMaxDimensions) shape[(*ndim)++] = 1;
       continue;
     }
     const auto kind = static_cast<int>(rule.kind);

@@ -6,7 +6,7 @@
 namespace infinicore {
 
 /// One dimension of a pattern, or one group of them; as in csrc/op/written.h.
-enum class DimKind : uint8_t { Named, Number, Rest, MaybeRest, Before, After, MaybeNumber, Any };
+enum class DimKind : uint8_t { Named, Number, Rest, MaybeRest, Before, After, MaybeNumber, Any, Kept };
 
 struct DimRule {
   DimKind kind;

@@ -103,6 +103,12 @@ std::string written_source(const Plan& plan, const char** text) {
   return variant_text(*plan.info, kernel.program(*plan.written, plan.attributes));
 }
 
+std::vector<WrittenLaunch> written_launches(const Plan& plan, void* const* addresses, size_t* workspace) {
+  const WrittenKernel& kernel = *kWritten[plan.info->written->number];
+  *workspace = kernel.program(*plan.written, plan.attributes).workspace;
+  return kernel.launches(*plan.written, plan.attributes, addresses);
+}
+
 std::unique_ptr<Prepared> prepare_written(const Plan& plan, infinirtError_t* error) {
   *error = infinirtSuccess;
   if (plan.nest.total == 0) return std::make_unique<Nothing>();

@@ -55,6 +55,8 @@ inline unsigned blocks_for(int64_t items, int64_t per_block) {
 // For tests: "variant.h", and the program that includes it.
 std::string written_source(const Plan& plan, const char** text);
 
+std::vector<WrittenLaunch> written_launches(const Plan& plan, void* const* addresses, size_t* workspace);
+
 std::unique_ptr<Prepared> prepare_written(const Plan& plan, infinirtError_t* error);
 
 }  // namespace infiniop::nvidia

@@ -47,6 +47,7 @@ __all__ = [
     "pixel_unshuffle",
     "prelu",
     "quick_gelu",
+    "random_sample",
     "relu",
     "relu6",
     "rms_norm",
@@ -197,6 +198,17 @@ def prelu(input: Tensor, weight: Tensor | float, *, out: Tensor | None = None) -
 
 def quick_gelu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Gelu, approximated by `input * sigmoid(1.702 * input)`."""
+
+def random_sample(
+    logits: Tensor,
+    random_val: float,
+    topp: float,
+    topk: int,
+    temperature: float,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Draws a place of each row of `logits`, which are logits: with probability `softmax(logits / temperature)` among the `topk` largest, and as many of these as have `topp` of the whole probability. `random_val`, from 0 to 1, decides which. It, `topp` or `temperature` of 0, or `topk` of 1, give the first of the largest. Not-a-number is not drawn."""
 
 def relu(input: Tensor, inplace: bool = False, *, out: Tensor | None = None) -> Tensor:
     """`input`, but not below 0."""

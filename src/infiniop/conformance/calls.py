@@ -115,7 +115,7 @@ def numbers(operator: Operator, values: Mapping[str, Any], at_compute: bool) -> 
         return [parameter(group, values, kinds) for group in early_parameters(operator)]
     again = at_compute and repeats_dimensions(operator)
     given = [
-        kinds.get(a.ctype, kinds["int"])(values[a.name])  # what is not listed is an enumeration
+        kinds.get(a.plain_type, kinds["int"])(values[a.name])  # what is not listed is an enumeration
         for a in operator.attributes
         if again or a.at_compute == at_compute or (at_compute and a.repeated)
     ]

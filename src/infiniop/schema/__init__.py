@@ -19,6 +19,9 @@ from .products import OPERATORS as PRODUCTS
 from .quantisation import OPERATORS as QUANTISATION
 from .reductions import OPERATORS as REDUCTIONS
 from .rounding import OPERATORS as ROUNDING
+from .routing import OPERATORS as ROUTING
+from .scans import OPERATORS as SCANS
+from .selection import OPERATORS as SELECTION
 from .vectors import OPERATORS as VECTORS
 
 # As a reader looks for them.
@@ -34,9 +37,11 @@ GROUPS: dict[str, tuple[Operator, ...]] = {
     "Products of matrices": PRODUCTS,
     "Elements that indices name": INDEXING,
     "Elements at other places": MOVING,
+    "Order and choice": SELECTION,
+    "All up to an element": SCANS,
     "Pairs of vectors": VECTORS,
     "Positions and attention": (*ATTENTION, *POSITIONS),
-    "Experts": EXPERTS,
+    "Experts of tokens": (*ROUTING, *EXPERTS),
     "Few bits with scales": QUANTISATION,
     "Losses": LOSSES,
 }

@@ -123,14 +123,16 @@ class Written:
     Everything else follows from the shapes. A shape is the names of its sizes, with a space between them: the same name is the same size
     in all tensors, and the name of an attribute is its value. Also numbers, `2*d`, `d/2`, `...` for any number of dimensions that
     are the same in all tensors that have them, `...?` for these or none, `<` and `>` for those before and after the one that the attribute `dim` names,
-    `3?` for a dimension of that size or none, and `*` for any dimensions, whatever other tensors have.
+    `3?` for a dimension of that size or none, `keepdim?` for one of size 1 where the attribute of that name is true and none otherwise, and `*`
+    for any dimensions, whatever other tensors have.
     """
 
     shapes: dict[str, str]
     trials: Callable[[Any, Any], Any]
     """From NumPy and one of its random generators: dicts of arrays for the inputs and for what is written in place, and of attributes.
     Numbers are float64, and converted; the first dict stands for an ordinary call. An output that may be null is left out where the dict
-    has None for it; the reference is told whether it is there, and gives None for it."""
+    has None for it; the reference is told whether it is there, and gives None for it. An array for another output is for the reference
+    alone: it says the shape where no input does."""
 
     rules: tuple[tuple[str, str], ...] = ()
     """Conditions of the sizes and attributes, in C, each with a sentence that says what has to hold. Where shapes are `*`, functions of
@@ -146,7 +148,7 @@ class Attribute:
 
     name: str
     ctype: str
-    """One of CTYPES, or an enumeration that the operator declares."""
+    """One of CTYPES, with `const` before it where it was published so, or an enumeration that the operator declares."""
     doc: str
     at_compute: bool = False
     default: float | None = None
@@ -176,8 +178,12 @@ class Attribute:
     """The texts that C takes, of which the attribute is the number of one."""
 
     @property
+    def plain_type(self) -> str:
+        return self.ctype.removeprefix("const ")
+
+    @property
     def is_whole(self) -> bool:
-        return self.ctype not in ("float", "double", "bool")
+        return self.plain_type not in ("float", "double", "bool")
 
 
 @dataclass(frozen=True)

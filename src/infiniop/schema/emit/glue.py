@@ -49,7 +49,7 @@ def number(operator: Operator, attribute: Attribute) -> str:
         return f"{has_it} ? {element} : 0" if attribute.array_bytes else element
     if attribute.texts:
         return f"number_of({attribute.name}, {{{', '.join(quoted(text) for text in attribute.texts)}}})"
-    return attribute.name if attribute.ctype in ("float", "double") else f"double({attribute.name})"
+    return attribute.name if attribute.plain_type in ("float", "double") else f"double({attribute.name})"
 
 
 def quoted(text: str) -> str:

@@ -206,7 +206,7 @@ def early_casts(operator: Operator, places: list[str]) -> list[str]:
 def casts(operator: Operator, places: list[str], at_compute: bool) -> list[str]:
     given = iter(places)
     return [
-        f"static_cast<{a.ctype}>({next(given) if a.at_compute == at_compute else '0'})"
+        f"static_cast<{a.plain_type}>({next(given) if a.at_compute == at_compute else '0'})"
         for a in operator.attributes
         if a.at_compute == at_compute or (at_compute and a.repeated)
     ]
@@ -291,7 +291,7 @@ def attribute_parameter(attribute: Attribute) -> Parameter:
     if attribute.choices:
         word = attribute.choices[int(attribute.default or 0)]
         return Parameter(f"{name}='{word}'", f'{name}: str = "{word}"')
-    if attribute.ctype == "bool":
+    if attribute.plain_type == "bool":
         return Parameter(f"{name}={bool(attribute.default)}", f"{name}: bool = {bool(attribute.default)}")
     if attribute.is_whole and attribute.default is None:
         return Parameter(name, f"{name}: int")

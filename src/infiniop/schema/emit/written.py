@@ -18,7 +18,9 @@ GROUPS = {"...": "Rest", "...?": "MaybeRest", "<": "Before", ">": "After", "*": 
 class Dim:
     """One dimension of a pattern, or one group of them."""
 
-    kind: Literal["Named", "Number", "Rest", "MaybeRest", "Before", "After", "MaybeNumber", "Any"]
+    kind: Literal[
+        "Named", "Number", "Rest", "MaybeRest", "Before", "After", "MaybeNumber", "Any", "Kept"
+    ]
     name: str = ""
     times: int = 1
     over: int = 1
@@ -40,6 +42,8 @@ def dim(word: str) -> Dim:
         return Dim("Number", times=int(word))
     if word[:-1].isdigit() and word[-1] == "?":
         return Dim("MaybeNumber", times=int(word[:-1]))
+    if re.fullmatch(r"[a-z]\w*\?", word):
+        return Dim("Kept", word[:-1])
     match = re.fullmatch(r"(?:(\d+)\*)?([A-Za-z]\w*)(?:/(\d+))?", word)
     if match is None:
         raise ValueError(f"'{word}' is no dimension of a shape")
@@ -71,11 +75,12 @@ def dim_attribute(operator: Operator) -> int:
 
 def dim_rules(operator: Operator, pattern: str) -> str:
     """As C++ initialises them; the same for the library and for what Python calls."""
-    names = sizes(operator)
-    return ", ".join(
-        f"{{DimKind::{d.kind}, {names.index(d.name) if d.name else -1}, {d.times}, {d.over}}}"
-        for d in dims(pattern)
-    )
+    names, attributes = sizes(operator), [attribute.name for attribute in operator.attributes]
+
+    def number(d: Dim) -> int:
+        return attributes.index(d.name) if d.kind == "Kept" else names.index(d.name) if d.name else -1
+
+    return ", ".join(f"{{DimKind::{d.kind}, {number(d)}, {d.times}, {d.over}}}" for d in dims(pattern))
 
 
 def tensor_rule(operator: Operator, tensor: Tensor) -> str:

@@ -1,0 +1,25 @@
+#include "op/cpu/written/extremes.h"
+
+#include "infiniop/generated/written.h"
+
+namespace infiniop::cpu::INFINIOP_LEVEL {
+
+namespace {
+
+using namespace infiniop::argmin;
+
+// Items are rows.
+Split split(const WrittenPlan& plan, const double*, int) {
+  return {plan.before * plan.after, rows_worth(32768, plan.size[size::n])};
+}
+
+infinirtError_t run(const WrittenCall& call, int64_t first, int64_t last) {
+  return find_extremes<Order::AscendingAfterNan>(call, tensor::input, tensor::indices, call.plan.size[size::n], first,
+                                                 last);
+}
+
+}  // namespace
+
+extern const WrittenKernel argmin = {split, run};
+
+}  // namespace infiniop::cpu::INFINIOP_LEVEL

@@ -1,0 +1,26 @@
+#include "infiniop/generated/written.h"
+#include "op/nvidia/written/select.h"
+
+namespace infiniop::nvidia {
+
+namespace {
+
+using namespace infiniop::topk;
+
+SelectCall call_of(const WrittenPlan& plan, const double* attributes) {
+  return {attributes[attribute::largest] != 0, false, plan.size[size::k]};
+}
+
+WrittenProgram program(const WrittenPlan& plan, const double* attributes) {
+  return select_program(call_of(plan, attributes), plan);
+}
+
+std::vector<WrittenLaunch> launches(const WrittenPlan& plan, const double* attributes, void* const*) {
+  return select_launches(call_of(plan, attributes), plan);
+}
+
+}  // namespace
+
+extern const WrittenKernel written_topk = {kSelectText, program, launches};
+
+}  // namespace infiniop::nvidia
