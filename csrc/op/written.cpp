@@ -84,15 +84,22 @@ class Matching {
     std::copy(tensor.shape.begin(), tensor.shape.end(), view.shape);
     std::copy(tensor.strides.begin(), tensor.strides.end(), view.stride);
     const bool has_group = std::any_of(rule.dim, rule.dim + rule.dims, [](const DimRule& dim) {
-      return dim.kind != DimKind::Named && dim.kind != DimKind::Number;
+      return dim.kind != DimKind::Named && dim.kind != DimKind::Number && dim.kind != DimKind::MaybeNamed;
     });
+    const auto optional = static_cast<int>(std::count_if(
+        rule.dim, rule.dim + rule.dims, [](const DimRule& dim) { return dim.kind == DimKind::MaybeNamed; }));
     const auto single = static_cast<int>(std::count_if(rule.dim, rule.dim + rule.dims, [](const DimRule& dim) {
       return dim.kind == DimKind::Named || dim.kind == DimKind::Number;
     }));
-    if (has_group ? ndim < single : ndim != single) return has_shape(t, "");
+    if (ndim < single || (!has_group && ndim > single + optional)) return has_shape(t, "");
     int at = 0;
+    int missing = single + optional - ndim;
     for (int i = 0; i < rule.dims; ++i) {
       int taken = 1;
+      if (rule.dim[i].kind == DimKind::MaybeNamed && missing-- > 0) {
+        if (auto status = match_size(t, rule.dim[i], 1)) return status;
+        continue;
+      }
       if (auto status = match_one(t, rule.dim[i], at, ndim - single, &taken)) return status;
       at += taken;
     }
@@ -102,7 +109,8 @@ class Matching {
   // `spare`: how many dimensions are left for groups.
   infiniStatus_t match_one(int t, const DimRule& rule, int at, int spare, int* taken) {
     TensorView& view = plan_.tensor[t];
-    if (rule.kind == DimKind::Named || rule.kind == DimKind::Number) return match_size(t, rule, view.shape[at]);
+    if (rule.kind == DimKind::Named || rule.kind == DimKind::Number || rule.kind == DimKind::MaybeNamed)
+      return match_size(t, rule, view.shape[at]);
     if (rule.kind == DimKind::Rest || rule.kind == DimKind::MaybeRest) {
       *taken = spare;
     } else {
@@ -182,7 +190,7 @@ class Matching {
   const Tensor* const* tensors_;
   const double* attributes_;
   WrittenPlan& plan_;
-  Group groups_[6];
+  Group groups_[7];
   int64_t sizes_[kMaxWrittenSizes] = {};
 };
 

@@ -11,7 +11,7 @@ inline constexpr int kMaxTensors = 12;
 inline constexpr int kMaxOutputs = 3;
 inline constexpr int kMaxInputs = 10;
 inline constexpr int kMaxNumbers = 3;  // inputs that may be numbers
-inline constexpr int kMaxAttributes = 8;
+inline constexpr int kMaxAttributes = 16;
 
 /// What shape an output has that the caller does not give.
 enum class ShapeRule : uint8_t {

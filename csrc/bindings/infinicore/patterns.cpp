@@ -12,6 +12,11 @@ int singles(const Pattern& pattern) {
   return static_cast<int>(std::count_if(pattern.dim, pattern.dim + pattern.dims, is_single));
 }
 
+int optionals(const Pattern& pattern) {
+  return static_cast<int>(std::count_if(pattern.dim, pattern.dim + pattern.dims,
+                                        [](const DimRule& rule) { return rule.kind == DimKind::MaybeNamed; }));
+}
+
 bool names_dimension(const Pattern& pattern) {
   return std::any_of(pattern.dim, pattern.dim + pattern.dims,
                      [](const DimRule& rule) { return rule.kind == DimKind::Before || rule.kind == DimKind::After; });
@@ -19,7 +24,8 @@ bool names_dimension(const Pattern& pattern) {
 
 // What names and groups stand for, as far as tensors say. Whether they fit is for the operator to say.
 struct Known {
-  Py_ssize_t size[12];
+  Py_ssize_t size[16];
+  bool is_missing[16] = {};         // of names that tensors need not have
   const Py_ssize_t* group[6] = {};  // by DimKind
   int group_dims[6] = {};
 
@@ -27,8 +33,18 @@ struct Known {
     const int spare = tensor.ndim() - singles(pattern);
     if (spare < 0) return;
     int at = 0;
+    int missing = optionals(pattern) - spare;  // the first ones
     for (int i = 0; i < pattern.dims && at <= tensor.ndim(); ++i) {
       const DimRule& rule = pattern.dim[i];
+      if (rule.kind == DimKind::MaybeNamed) {
+        const bool is_missed = missing-- > 0;
+        if (size[rule.name] < 0) {
+          size[rule.name] = is_missed ? 1 : tensor.shape()[at];
+          is_missing[rule.name] = is_missed;
+        }
+        at += is_missed ? 0 : 1;
+        continue;
+      }
       if (is_single(rule)) {
         if (at >= tensor.ndim()) return;
         if (rule.kind == DimKind::Named && size[rule.name] < 0)
@@ -66,7 +82,8 @@ bool pattern_shape(const char* function, const Patterns& patterns, int output, T
   const Pattern& pattern = patterns.tensor[output];
   for (int i = 0; i < pattern.dims; ++i) {
     const DimRule& rule = pattern.dim[i];
-    if (is_single(rule)) {
+    if (rule.kind == DimKind::MaybeNamed && known.is_missing[rule.name]) continue;
+    if (is_single(rule) || rule.kind == DimKind::MaybeNamed) {
       shape[*ndim] = rule.kind == DimKind::Number ? rule.times : known.size[rule.name] * rule.times / rule.over;
       if (*ndim == kMaxDimensions || shape[(*ndim)++] < 0) break;
       continue;

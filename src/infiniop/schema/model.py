@@ -27,7 +27,7 @@ COMPUTED_AS = {
 }  # fmt: skip
 
 # What attributes may be in C.
-CTYPES = ("float", "double", "int", "bool", "size_t", "int64_t", "char")
+CTYPES = ("float", "double", "int", "bool", "size_t", "int64_t", "char", "uint8_t", "void*", "const char*")
 INDICES = ("I32", "I64")
 
 Role = Literal["out", "inout", "in", "unused"]
@@ -119,13 +119,15 @@ class Written:
 
     Everything else follows from the shapes. A shape is the names of its sizes, with a space between them: the same name is the same size
     in all tensors, and the name of an attribute is its value. Also numbers, `2*d`, `d/2`, `...` for any number of dimensions that
-    are the same in all tensors that have them, `...?` for these or none, and `<` and `>` for those before and after the one that the attribute `dim` names.
+    are the same in all tensors that have them, `...?` for these or none, `d?` for a dimension that may be missing (the first of these are,
+    and have size 1 then), and `<` and `>` for those before and after the one that the attribute `dim` names.
     """
 
     shapes: dict[str, str]
     trials: Callable[[Any, Any], Any]
     """From NumPy and one of its random generators: dicts of arrays for the inputs and for what is written in place, and of attributes.
-    Numbers are float64, and converted; the first dict stands for an ordinary call."""
+    Numbers are float64, and converted; the first dict stands for an ordinary call. What is neither tensor nor attribute is for the
+    reference: shapes of outputs that the caller decides."""
 
     rules: tuple[tuple[str, str], ...] = ()
     """Conditions of the sizes and attributes, in C, each with a sentence that says what has to hold."""
@@ -135,12 +137,25 @@ class Written:
 
 
 @dataclass(frozen=True)
+class InList:
+    """Where attributes that follow one another are elements of one list in C."""
+
+    name: str
+    ctype: str = "void*"
+    """What C takes the list as; null: every element has its default."""
+
+    length: str = ""
+    """The attribute that says how many elements there are, of the last attributes of the list; the first ones have their defaults then."""
+
+
+@dataclass(frozen=True)
 class Attribute:
     """A number beside the tensors, given when the descriptor is created or, `at_compute`, with every call."""
 
     name: str
     ctype: str
-    """One of CTYPES, or an enumeration that the operator declares."""
+    """One of CTYPES, or an enumeration that the operator declares. `void*` is 1 where it is not null, and what it points to is not read;
+    `const char*` is one of `names`."""
     doc: str
     at_compute: bool = False
     default: float | None = None
@@ -151,6 +166,12 @@ class Attribute:
 
     repeated: bool = False
     """Whether the published compute call takes it once more; it does not look at it."""
+
+    in_list: InList | None = None
+    """The list that C takes it in."""
+
+    names: tuple[str, ...] = ()
+    """Of those that are text in C: the number is the place among these; -1: C was given none of them."""
 
     @property
     def is_whole(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import OPERATORS
-from ..model import EVERYTHING, Operator
+from ..model import EVERYTHING, Attribute, Operator
 from . import rows, written
 from .header import repeats_dimensions, signatures
 from .maps import without_last
@@ -38,11 +38,41 @@ def truths(operator: Operator) -> int:
 def numbers(operator: Operator, at_compute: bool) -> str:
     """The attributes that one of the calls is given, in their places."""
     return ", ".join(
-        (a.name if a.ctype in ("float", "double") else f"double({a.name})")
-        if a.at_compute == at_compute
-        else "0"
-        for a in operator.attributes
+        number_of(operator, a) if a.at_compute == at_compute else "0" for a in operator.attributes
     )
+
+
+def number_of(operator: Operator, attribute: Attribute) -> str:
+    """An attribute, from what C was given."""
+    if attribute.in_list:
+        members = [a for a in operator.attributes if a.in_list == attribute.in_list]
+        length = attribute.in_list.length or str(len(members))
+        return (
+            f"element_of<{attribute.ctype}>({attribute.in_list.name}, {length}, {members.index(attribute)}, {len(members)}, "
+            f"{attribute.default or 0})"
+        )
+    if attribute.names:
+        return f"place_of({attribute.name}, {{{', '.join(f'{chr(34)}{name}{chr(34)}' for name in attribute.names)}}})"
+    if attribute.ctype == "void*":
+        return f"double({attribute.name} != nullptr)"
+    return attribute.name if attribute.ctype in ("float", "double") else f"double({attribute.name})"
+
+
+LISTS = """// Element `place` of `places` from a list that has the last `length` of them.
+template <class T>
+double element_of(const void* list, size_t length, size_t place, size_t places, double otherwise) {
+  if (!list || length > places || place < places - length) return otherwise;
+  return double(static_cast<const T*>(list)[place - (places - length)]);
+}
+// Which of these names it is; -1: none of them.
+double place_of(const char* name, std::initializer_list<const char*> names) {
+  int place = 0;
+  for (const char* each : names) {
+    if (name && std::strcmp(name, each) == 0) return place;
+    ++place;
+  }
+  return -1;
+}"""
 
 
 def dimensions(operator: Operator) -> str:
@@ -113,13 +143,16 @@ def render() -> str:
     for operator in OPERATORS:
         if (
             len(operator.ordered) > (12 if operator.written else 6 if operator.rows else 4)
-            or len(operator.attributes) > (8 if operator.written else 2)
+            or len(operator.attributes) > (16 if operator.written else 2)
             or not set(operator.dtypes) <= set(EVERYTHING)
         ):
             raise ValueError(f"{operator.name}: csrc/op/operator.h has no room for it")
     return "\n".join(
         [
             "// Generated from src/infiniop/schema.",
+            "#include <cstring>",
+            "#include <initializer_list>",
+            "",
             '#include "infiniop.h"',
             '#include "infiniop/generated/maps.h"',
             '#include "op/operator.h"',
@@ -127,6 +160,7 @@ def render() -> str:
             "using namespace infiniop;",
             "",
             "namespace {",
+            *LISTS.splitlines(),
             *(line for operator in rows.ROWS for line in rows.info(operator)),
             *(line for operator in written.WRITTEN for line in written.info(operator)),
             *(

@@ -15,7 +15,7 @@ def create_params(operator: Operator) -> list[str]:
     tensors = [
         f"infiniopTensorDescriptor_t {tensor.name}_desc" for tensor in operator.tensors if tensor.described
     ]
-    given = [declared(attribute) for attribute in operator.attributes if not attribute.at_compute]
+    given = [text for text, _ in declarations(operator) if text]
     given = row_params(operator, given)
     return ["infiniopHandle_t handle", f"infiniop{operator.name}Descriptor_t* desc_ptr", *tensors, *given]
 
@@ -50,6 +50,29 @@ def takes_truth(operator: Operator) -> bool:
     return repeats_dimensions(operator) or any(attribute.ctype == "bool" for attribute in operator.attributes)
 
 
+def includes(operator: Operator) -> list[str]:
+    """Headers of C that its declarations need."""
+    found = ["#include <stdbool.h>"] if takes_truth(operator) else []
+    if any(attribute.ctype.startswith(("int64_t", "uint8_t")) for attribute in operator.attributes):
+        found.append("#include <stdint.h>")
+    return [*found, ""] if found else []
+
+
+def declarations(operator: Operator) -> list[tuple[str, list[Attribute]]]:
+    """The parameters of the call that creates, each with the attributes that it is: several where they are elements of a list."""
+    found: list[tuple[str, list[Attribute]]] = []
+    for attribute in operator.attributes:
+        if attribute.at_compute:
+            continue
+        if attribute.in_list is None:
+            found.append((declared(attribute), [attribute]))
+        elif found and found[-1][1][0].in_list == attribute.in_list:
+            found[-1][1].append(attribute)
+        else:
+            found.append((f"{attribute.in_list.ctype} {attribute.in_list.name}", [attribute]))
+    return found
+
+
 def declared(attribute: Attribute) -> str:
     return f"{attribute.ctype} {attribute.name}"
 
@@ -71,7 +94,7 @@ def render(operator: Operator) -> str:
     lines = [
         f"/* infiniop/ops/{operator.file}.h: {operator.name}. {operator.doc}",
         f" * {types}",
-        *(f" * {attribute.name}: {attribute.doc}." for attribute in operator.attributes),
+        *(f" * {line}" for line in attribute_notes(operator)),
         *(f" * {line}" for line in row_notes(operator)),
         *(f" * {line}" for line in written_notes(operator)),
         " */",
@@ -79,7 +102,7 @@ def render(operator: Operator) -> str:
         f"#ifndef {guard}",
         f"#define {guard}",
         "",
-        *(["#include <stdbool.h>", ""] if takes_truth(operator) else []),
+        *includes(operator),
         '#include "infiniop/handle.h"',
         '#include "infiniop/operator_descriptor.h"',
         '#include "infiniop/tensor_descriptor.h"',
@@ -95,6 +118,19 @@ def render(operator: Operator) -> str:
             "",
         ]
     return "\n".join([*lines, f"#endif /* {guard} */", ""])
+
+
+def attribute_notes(operator: Operator) -> list[str]:
+    """What each attribute, or list of them, says."""
+    notes = []
+    for _, members in declarations(operator):
+        first = members[0]
+        if first.in_list is None:
+            notes.append(f"{first.name}: {first.doc}.")
+            continue
+        length = first.in_list.length or len(members)
+        notes.append(f"{first.in_list.name}: {first.doc}; {length} of type {first.ctype}, or null.")
+    return [*notes, *(f"{a.name}: {a.doc}." for a in operator.attributes if a.at_compute)]
 
 
 def written_notes(operator: Operator) -> list[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from .. import OPERATORS
 from ..model import Attribute, Operator, Tensor
 from . import written
-from .header import signatures
+from .header import declarations, signatures
 
 # The kinds whose output has a shape that this table's reader can work out. Others need a rule in
 # csrc/bindings/infinicore/operators.cpp first.
@@ -184,11 +184,41 @@ def row(operator: Operator) -> list[str]:
 
 def casts(operator: Operator, places: list[str], at_compute: bool) -> list[str]:
     given = iter(places)
+    if not at_compute:
+        values = {a.name: next(given) for a in operator.attributes if not a.at_compute}
+        return [create_value(members, values) for _, members in declarations(operator)]
     return [
-        f"static_cast<{a.ctype}>({next(given) if a.at_compute == at_compute else '0'})"
+        f"static_cast<{a.ctype}>({next(given) if a.at_compute else '0'})"
         for a in operator.attributes
-        if a.at_compute == at_compute or (at_compute and a.repeated)
+        if a.at_compute or a.repeated
     ]
+
+
+def create_value(members: list[Attribute], values: dict[str, str]) -> str:
+    """What the call that creates takes for one of its parameters."""
+    first = members[0]
+    if first.in_list:
+        elements = ", ".join(f"static_cast<{a.ctype}>({values[a.name]})" for a in members)
+        length = (
+            f"static_cast<size_t>({values[first.in_list.length]})" if first.in_list.length else len(members)
+        )
+        return f"Listed<{first.ctype}, {len(members)}>{{{{{elements}}}}}.last({length})"
+    if first.names:
+        return f"name_of({values[first.name]}, {{{', '.join(map(quoted, first.names))}}})"
+    if first.ctype == "void*":
+        return f"{values[first.name]} != 0 ? const_cast<double*>(attributes) : nullptr"
+    return f"static_cast<{first.ctype}>({values[first.name]})"
+
+
+LISTS = """// Attributes that C takes as a list: the last so many of them.
+template <class T, size_t Count>
+struct Listed {
+  T at[Count];
+  T* last(size_t length) { return at + (length < Count ? Count - length : 0); }
+};
+inline const char* name_of(double place, std::initializer_list<const char*> names) {
+  return place >= 0 && place < static_cast<double>(names.size()) ? names.begin()[static_cast<size_t>(place)] : "";
+}"""
 
 
 def patterns(operator: Operator) -> list[str]:
@@ -368,6 +398,7 @@ def render() -> str:
             "  return found;",
             "}",
             "",
+            *LISTS.splitlines(),
             f"constexpr int kOperators = {len(CALLABLE)};",
             *(line for operator in CALLABLE for line in patterns(operator)),
             "const OperatorRow rows[kOperators] = {",
@@ -379,8 +410,17 @@ def render() -> str:
 
 
 LONGEST_LINE = 110
-# What `infinicore.nn.functional` has beside operators: the names of infinicore/nn/layers.py.
-LAYERS = ("RopeAlgo", "flash_attention", "linear", "scaled_dot_product_attention")
+# What `infinicore.nn.functional` has beside operators: the names of files of infinicore/nn.
+MODULES = {
+    "layers": ("RopeAlgo", "flash_attention", "linear", "scaled_dot_product_attention"),
+    "normalisation": ("batch_norm", "group_norm", "instance_norm"),
+    "spatial": (
+        "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
+        "adaptive_max_pool3d", "affine_grid", "avg_pool1d", "avg_pool2d", "avg_pool3d", "conv1d", "conv2d", "conv3d", "interpolate",
+        "max_pool1d", "max_pool2d", "max_pool3d", "upsample", "upsample_bilinear", "upsample_nearest",
+    ),
+}  # fmt: skip
+LAYERS = tuple(name for names in MODULES.values() for name in names)
 HEAD = '"""{0}. Generated from src/infiniop/schema: change the operator\'s entry there."""\n'
 
 
@@ -415,6 +455,14 @@ def head(name: str, given: list[str], result: str) -> list[str]:
     return [f"def {name}(", *body, f") -> {result}:"]
 
 
+def imported(module: str, names: tuple[str, ...]) -> list[str]:
+    """One line, or one for each name, as the formatter has it."""
+    line = f"from .{module} import {', '.join(names)}"
+    if len(line) <= LONGEST_LINE:
+        return [line]
+    return [f"from .{module} import (", *(f"    {name}," for name in names), ")"]
+
+
 def render_stubs(functional: bool) -> str:
     """Type stubs of the module that has the operators' functions."""
     chosen = [operator for operator in PUBLIC if operator.functional or not functional]
@@ -422,7 +470,7 @@ def render_stubs(functional: bool) -> str:
     lines = [HEAD.format(what), "from collections.abc import Sequence", ""]
     lines += [f"from {'..' if functional else '.'}tensor import Tensor"]
     if functional:
-        lines += [f"from .layers import {', '.join(LAYERS)}"]
+        lines += [line for module, names in MODULES.items() for line in imported(module, names)]
     lines += [""]
     # Numbers in names count as numbers: log1p, log10.
     names = sorted(
