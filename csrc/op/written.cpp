@@ -94,6 +94,8 @@ class Matching {
     if (ndim < single || (!has_group && ndim > single + optional)) return has_shape(t, "");
     int at = 0;
     int missing = single + optional - ndim;
+    if (optional > 0 && missing_ < 0) missing_ = missing;
+    if (optional > 0 && missing_ != missing) return has_shape(t, ", with as many dimensions missing as in the others");
     for (int i = 0; i < rule.dims; ++i) {
       int taken = 1;
       if (rule.dim[i].kind == DimKind::MaybeNamed && missing-- > 0) {
@@ -191,6 +193,7 @@ class Matching {
   const double* attributes_;
   WrittenPlan& plan_;
   Group groups_[7];
+  int missing_ = -1;  // dimensions that may be, in all tensors alike
   int64_t sizes_[kMaxWrittenSizes] = {};
 };
 

@@ -21,7 +21,7 @@ enum class DimKind : uint8_t {
   MaybeRest,  // the same, or none
   Before,  // those before the dimension that the attribute `dim` names
   After,  // those after it
-  MaybeNamed,  // the size of that name, or no dimension and size 1; where some are missing, these are the first
+  MaybeNamed,  // the size of that name, or no dimension and size 1; the first ones are missing, in all tensors as many
 };
 
 struct DimRule {

@@ -120,7 +120,7 @@ class Written:
     Everything else follows from the shapes. A shape is the names of its sizes, with a space between them: the same name is the same size
     in all tensors, and the name of an attribute is its value. Also numbers, `2*d`, `d/2`, `...` for any number of dimensions that
     are the same in all tensors that have them, `...?` for these or none, `d?` for a dimension that may be missing (the first of these are,
-    and have size 1 then), and `<` and `>` for those before and after the one that the attribute `dim` names.
+    as many in all tensors, and have size 1 then), and `<` and `>` for those before and after the one that the attribute `dim` names.
     """
 
     shapes: dict[str, str]

@@ -524,6 +524,7 @@ OPERATORS: tuple[Operator, ...] = (
         listed("output_size", "the size of the output", 0, length="", taken_as="size_t*"),
         places=DEEP,
         header="adaptive_avg_pool3d",
+        python="adaptive_avg_pool3d",
     ),
     pool(
         "AdaptiveMaxPool",
