@@ -92,15 +92,25 @@ class Matching {
                            info_.tensor_names[t], show(tensor.shape).c_str());
     }
     const bool has_group = std::any_of(rule.dim, rule.dim + rule.dims, [](const DimRule& dim) {
-      return dim.kind != DimKind::Named && dim.kind != DimKind::Number && dim.kind != DimKind::Kept;
+      return dim.kind != DimKind::Named && dim.kind != DimKind::Number && dim.kind != DimKind::Kept &&
+             dim.kind != DimKind::MaybeNamed;
     });
+    const auto optional = static_cast<int>(std::count_if(
+        rule.dim, rule.dim + rule.dims, [](const DimRule& dim) { return dim.kind == DimKind::MaybeNamed; }));
     const auto single = static_cast<int>(std::count_if(rule.dim, rule.dim + rule.dims, [this](const DimRule& dim) {
       return dim.kind == DimKind::Named || dim.kind == DimKind::Number || is_kept(dim);
     }));
-    if (has_group ? ndim < single : ndim != single) return has_shape(t, "");
+    if (ndim < single || (!has_group && ndim > single + optional)) return has_shape(t, "");
     int at = 0;
+    int missing = single + optional - ndim;
+    if (optional > 0 && missing_ < 0) missing_ = missing;
+    if (optional > 0 && missing_ != missing) return has_shape(t, ", with as many dimensions missing as in the others");
     for (int i = 0; i < rule.dims; ++i) {
       int taken = 1;
+      if (rule.dim[i].kind == DimKind::MaybeNamed && missing-- > 0) {
+        if (auto status = match_size(t, rule.dim[i], 1)) return status;
+        continue;
+      }
       if (auto status = match_one(t, rule.dim[i], at, ndim - single, &taken)) return status;
       at += taken;
     }
@@ -110,7 +120,8 @@ class Matching {
   // `spare`: how many dimensions are left for groups.
   infiniStatus_t match_one(int t, const DimRule& rule, int at, int spare, int* taken) {
     TensorView& view = plan_.tensor[t];
-    if (rule.kind == DimKind::Named || rule.kind == DimKind::Number) return match_size(t, rule, view.shape[at]);
+    if (rule.kind == DimKind::Named || rule.kind == DimKind::Number || rule.kind == DimKind::MaybeNamed)
+      return match_size(t, rule, view.shape[at]);
     if (rule.kind == DimKind::MaybeNumber) {
       *taken = spare;
       return spare == 0 || (spare == 1 && view.shape[at] == rule.times) ? INFINI_STATUS_SUCCESS : has_shape(t, "");
@@ -205,6 +216,7 @@ class Matching {
   WrittenPlan& plan_;
   Group groups_[static_cast<int>(DimKind::After) + 1];
   bool knows_dim_ = false;
+  int missing_ = -1;  // dimensions that may be, in all tensors alike
   int64_t sizes_[kMaxWrittenSizes] = {};
 };
 

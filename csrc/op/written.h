@@ -24,6 +24,7 @@ enum class DimKind : uint8_t {
   MaybeNumber,  // `times`, or no dimension
   Any,  // any dimensions, whatever other tensors have
   Kept,  // size 1 where the attribute `name` is not 0, none otherwise
+  MaybeNamed,  // the size of that name, or no dimension and size 1; the first ones are missing, in all tensors as many
 };
 
 struct DimRule {

@@ -1,22 +1,9 @@
 // What the rules of written operators ask of shapes that their patterns leave open.
 #pragma once
 
-#include <cstring>
-#include <initializer_list>
-
 #include "op/written.h"
 
 namespace infiniop {
-
-// The number of a text; -1: it is none of them.
-inline double number_of(const char* text, std::initializer_list<const char*> texts) {
-  double number = 0;
-  for (const char* each : texts) {
-    if (text && std::strcmp(text, each) == 0) return number;
-    ++number;
-  }
-  return -1;
-}
 
 // Whether `dim`, which counts from the last dimension where it is negative, is one of the tensor's. One without dimensions has one here.
 inline bool has_dim(const WrittenPlan& plan, int tensor, int64_t dim) {

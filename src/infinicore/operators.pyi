@@ -97,6 +97,7 @@ __all__ = [
     "less",
     "less_equal",
     "lgamma",
+    "local_response_norm",
     "log",
     "log1p",
     "log2",
@@ -542,6 +543,17 @@ def less_equal(input: Tensor, other: Tensor | float, *, out: Tensor | None = Non
 
 def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the gamma function's size."""
+
+def local_response_norm(
+    input: Tensor,
+    size: int,
+    alpha: float = 0.0001,
+    beta: float = 0.75,
+    k: float = 1.0,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Elements over a power, `beta`, of `k` plus `alpha` times the average of squares of `size` neighbouring channels."""
 
 def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Natural logarithm."""

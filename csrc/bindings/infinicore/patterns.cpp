@@ -22,6 +22,11 @@ bool is_reduced(const Pattern& pattern, const double* attributes) {
   return pattern.reduced_by >= 0 && attributes[pattern.reduced_by] != 0;
 }
 
+int optionals(const Pattern& pattern) {
+  return static_cast<int>(std::count_if(pattern.dim, pattern.dim + pattern.dims,
+                                        [](const DimRule& rule) { return rule.kind == DimKind::MaybeNamed; }));
+}
+
 bool names_dimension(const Pattern& pattern) {
   return std::any_of(pattern.dim, pattern.dim + pattern.dims,
                      [](const DimRule& rule) { return rule.kind == DimKind::Before || rule.kind == DimKind::After; });
@@ -29,16 +34,27 @@ bool names_dimension(const Pattern& pattern) {
 
 // What names and groups stand for, as far as tensors say. Whether they fit is for the operator to say.
 struct Known {
-  Py_ssize_t size[12];
-  const Py_ssize_t* group[8] = {};  // by DimKind
-  int group_dims[8] = {};
+  Py_ssize_t size[16];
+  bool is_missing[16] = {};         // of names that tensors need not have
+  const Py_ssize_t* group[10] = {};  // by DimKind
+  int group_dims[10] = {};
 
   void take(const Pattern& pattern, const TensorObject& tensor, int dim, const double* attributes) {
     const int spare = tensor.ndim() - singles(pattern, attributes);
     if (spare < 0) return;
     int at = 0;
+    int missing = optionals(pattern) - spare;  // the first ones
     for (int i = 0; i < pattern.dims && at <= tensor.ndim(); ++i) {
       const DimRule& rule = pattern.dim[i];
+      if (rule.kind == DimKind::MaybeNamed) {
+        const bool is_missed = missing-- > 0;
+        if (size[rule.name] < 0) {
+          size[rule.name] = is_missed ? 1 : tensor.shape()[at];
+          is_missing[rule.name] = is_missed;
+        }
+        at += is_missed ? 0 : 1;
+        continue;
+      }
       if (is_single(rule)) {
         if (at >= tensor.ndim()) return;
         if (rule.kind == DimKind::Named && size[rule.name] < 0)
@@ -87,7 +103,8 @@ bool pattern_shape(const char* function, const Patterns& patterns, int output, T
   if (is_reduced(pattern, attributes)) return true;
   for (int i = 0; i < pattern.dims; ++i) {
     const DimRule& rule = pattern.dim[i];
-    if (is_single(rule)) {
+    if (rule.kind == DimKind::MaybeNamed && known.is_missing[rule.name]) continue;
+    if (is_single(rule) || rule.kind == DimKind::MaybeNamed) {
       shape[*ndim] = rule.kind == DimKind::Number ? rule.times : known.size[rule.name] * rule.times / rule.over;
       if (*ndim == kMaxDimensions || shape[(*ndim)++] < 0) break;
       continue;

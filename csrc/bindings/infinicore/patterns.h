@@ -6,7 +6,7 @@
 namespace infinicore {
 
 /// One dimension of a pattern, or one group of them; as in csrc/op/written.h.
-enum class DimKind : uint8_t { Named, Number, Rest, MaybeRest, Before, After, MaybeNumber, Any, Kept };
+enum class DimKind : uint8_t { Named, Number, Rest, MaybeRest, Before, After, MaybeNumber, Any, Kept, MaybeNamed };
 
 struct DimRule {
   DimKind kind;
@@ -23,7 +23,7 @@ struct Pattern {
 /// Of one operator; generated. Tensors come in OperatorRow's order.
 struct Patterns {
   int sizes;
-  int8_t size_attributes[12];  // which attribute gives the size; -1: tensors do
+  int8_t size_attributes[16];  // which attribute gives the size; -1: tensors do
   int dim_attribute;  // the one that names the dimension of Before and After; -1: none
   Pattern tensor[12];
   int made_as

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from .. import _core
-from . import layers
+from . import layers, normalisation, spatial
 
 globals().update(_core.functional)
-globals().update({name: getattr(layers, name) for name in layers.__all__})
-__all__ = sorted([*_core.functional, *layers.__all__])
+for _module in (layers, normalisation, spatial):
+    globals().update({name: getattr(_module, name) for name in _module.__all__})
+__all__ = sorted([*_core.functional, *layers.__all__, *normalisation.__all__, *spatial.__all__])

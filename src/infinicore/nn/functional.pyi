@@ -14,13 +14,50 @@ from .layers import (
     scaled_dot_product_attention,
     unfold,
 )
+from .normalisation import batch_norm, group_norm, instance_norm
+from .spatial import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
+    affine_grid,
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    conv1d,
+    conv2d,
+    conv3d,
+    interpolate,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+    upsample,
+    upsample_bilinear,
+    upsample_nearest,
+)
 
 __all__ = [
     "RopeAlgo",
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
     "add_rms_norm",
+    "affine_grid",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
+    "batch_norm",
     "binary_cross_entropy_with_logits",
     "causal_softmax",
     "celu",
+    "conv1d",
+    "conv2d",
+    "conv3d",
     "cross_entropy",
     "elu",
     "embedding",
@@ -29,17 +66,24 @@ __all__ = [
     "gaussian_nll_loss",
     "gelu",
     "gelu_tanh",
+    "group_norm",
     "hardshrink",
     "hardsigmoid",
     "hardswish",
     "hardtanh",
     "hinge_embedding_loss",
     "huber_loss",
+    "instance_norm",
+    "interpolate",
     "layer_norm",
     "leaky_relu",
     "linear",
+    "local_response_norm",
     "log_softmax",
     "logsigmoid",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
     "mish",
     "one_hot",
     "pad",
@@ -68,6 +112,9 @@ __all__ = [
     "threshold",
     "triplet_margin_loss",
     "unfold",
+    "upsample",
+    "upsample_bilinear",
+    "upsample_nearest",
 ]
 
 def add_rms_norm(
@@ -183,6 +230,17 @@ def leaky_relu(
     input: Tensor, negative_slope: float = 0.01, inplace: bool = False, *, out: Tensor | None = None
 ) -> Tensor:
     """`input` where it is positive, `input * negative_slope` elsewhere."""
+
+def local_response_norm(
+    input: Tensor,
+    size: int,
+    alpha: float = 0.0001,
+    beta: float = 0.75,
+    k: float = 1.0,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Elements over a power, `beta`, of `k` plus `alpha` times the average of squares of `size` neighbouring channels."""
 
 def log_softmax(input: Tensor, dim: int = -1, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of `Softmax`, computed without leaving the type's range."""

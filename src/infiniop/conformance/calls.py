@@ -13,7 +13,7 @@ from infinirt.__main__ import part_path
 from infinirt.conformance.check import Failed, Limit
 
 from ..schema import Attribute, Operator
-from ..schema.emit.header import early_parameters, in_create_order, repeats_dimensions
+from ..schema.emit.header import declarations, in_create_order, repeats_dimensions
 
 # infiniDtype_t and infiniStatus_t of infinicore.h.
 DTYPES = {
@@ -110,15 +110,17 @@ def numbers(operator: Operator, values: Mapping[str, Any], at_compute: bool) -> 
         "float": ctypes.c_float, "double": ctypes.c_double, "int": lambda value: ctypes.c_int(int(value)),
         "bool": lambda value: ctypes.c_bool(bool(value)), "size_t": lambda value: ctypes.c_size_t(int(value)),
         "int64_t": lambda value: ctypes.c_int64(int(value)), "char": lambda value: ctypes.c_char(int(value)),
+        "uint8_t": lambda value: ctypes.c_uint8(int(value)),
     }  # fmt: skip
-    if operator.written and not at_compute:
-        return [parameter(group, values, kinds) for group in early_parameters(operator)]
     again = at_compute and repeats_dimensions(operator)
-    given = [
-        kinds.get(a.plain_type, kinds["int"])(values[a.name])  # what is not listed is an enumeration
-        for a in operator.attributes
-        if again or a.at_compute == at_compute or (at_compute and a.repeated)
-    ]
+
+    def number(attribute: Attribute) -> Any:
+        return kinds.get(attribute.plain_type, kinds["int"])(values[attribute.name])  # others are enumerations
+
+    if at_compute:
+        given = [number(a) for a in operator.attributes if again or a.at_compute or a.repeated]
+    else:
+        given = [create_value(members, values, number) for _, members in declarations(operator)]
     along = operator.rows.along if operator.rows else "last"
     dims: Sequence[int] = values.get("dims", (-1,))
     if along == "axis":
@@ -129,17 +131,21 @@ def numbers(operator: Operator, values: Mapping[str, Any], at_compute: bool) -> 
     return given
 
 
-def parameter(
-    group: Sequence[Attribute], values: Mapping[str, Any], kinds: Mapping[str, Callable[[Any], Any]]
+def create_value(
+    members: list[Attribute], values: Mapping[str, Any], number: Callable[[Attribute], Any]
 ) -> Any:
-    """One of C's: a number, an array of them, or a text that a number stands for."""
-    first = group[0]
-    if first.array:
-        return (ctypes.c_int * len(group))(*(int(values[a.name]) for a in group))
-    if first.texts:
-        number = int(values[first.name])
-        return ctypes.c_char_p(first.texts[number].encode() if 0 <= number < len(first.texts) else b"?")
-    return kinds.get(first.ctype, kinds["int"])(values[first.name])  # what is not listed is an enumeration
+    """What the call that creates takes for one of its parameters: an attribute, or a list of them."""
+    first = members[0]
+    if first.in_list:
+        count = int(values[first.in_list.length]) if first.in_list.length else len(members)
+        elements = [number(each) for each in members][-count:] if count else []
+        return (type(number(first)) * len(elements))(*elements)
+    if first.names:
+        place = int(values[first.name])
+        return ctypes.c_char_p(first.names[place].encode() if 0 <= place < len(first.names) else b"")
+    if first.ctype == "void*":
+        return ctypes.create_string_buffer(64) if values[first.name] else None
+    return number(first)
 
 
 def create_name(operator: Operator) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .activations import OPERATORS as ACTIVATIONS
 from .arithmetic import OPERATORS as ARITHMETIC
 from .attention import OPERATORS as ATTENTION
+from .channel_norms import OPERATORS as CHANNEL_NORMS
 from .experts import OPERATORS as EXPERTS
 from .functions import OPERATORS as FUNCTIONS
 from .indexing import OPERATORS as INDEXING
@@ -18,10 +19,12 @@ from .positions import OPERATORS as POSITIONS
 from .products import OPERATORS as PRODUCTS
 from .quantisation import OPERATORS as QUANTISATION
 from .reductions import OPERATORS as REDUCTIONS
+from .resizing import OPERATORS as RESIZING
 from .rounding import OPERATORS as ROUNDING
 from .routing import OPERATORS as ROUTING
 from .scans import OPERATORS as SCANS
 from .selection import OPERATORS as SELECTION
+from .spatial import OPERATORS as SPATIAL
 from .vectors import OPERATORS as VECTORS
 
 # As a reader looks for them.
@@ -42,6 +45,9 @@ GROUPS: dict[str, tuple[Operator, ...]] = {
     "Pairs of vectors": VECTORS,
     "Positions and attention": (*ATTENTION, *POSITIONS),
     "Experts of tokens": (*ROUTING, *EXPERTS),
+    "Space: convolution and pooling": SPATIAL,
+    "Space: other sizes": RESIZING,
+    "Space: norms of channels": CHANNEL_NORMS,
     "Few bits with scales": QUANTISATION,
     "Losses": LOSSES,
 }

@@ -27,7 +27,7 @@ COMPUTED_AS = {
 }  # fmt: skip
 
 # What attributes may be in C.
-CTYPES = ("float", "double", "int", "bool", "size_t", "int64_t", "char")
+CTYPES = ("float", "double", "int", "bool", "size_t", "int64_t", "char", "uint8_t", "void*", "const char*")
 INDICES = ("I32", "I64")
 
 Role = Literal["out", "inout", "in", "unused"]
@@ -123,8 +123,9 @@ class Written:
     Everything else follows from the shapes. A shape is the names of its sizes, with a space between them: the same name is the same size
     in all tensors, and the name of an attribute is its value. Also numbers, `2*d`, `d/2`, `...` for any number of dimensions that
     are the same in all tensors that have them, `...?` for these or none, `<` and `>` for those before and after the one that the attribute `dim` names,
-    `3?` for a dimension of that size or none, `keepdim?` for one of size 1 where the attribute of that name is true and none otherwise, and `*`
-    for any dimensions, whatever other tensors have.
+    `3?` for a dimension of that size or none, `d?` for one that may be missing (the first of these are, as many in all tensors, and have size 1
+    then), `keepdim?` for one of size 1 where the attribute of that name is true and none otherwise, and `*` for any dimensions, whatever
+    other tensors have.
     """
 
     shapes: dict[str, str]
@@ -132,7 +133,7 @@ class Written:
     """From NumPy and one of its random generators: dicts of arrays for the inputs and for what is written in place, and of attributes.
     Numbers are float64, and converted; the first dict stands for an ordinary call. An output that may be null is left out where the dict
     has None for it; the reference is told whether it is there, and gives None for it. An array for another output is for the reference
-    alone: it says the shape where no input does."""
+    alone, as is what is neither tensor nor attribute: shapes of outputs that the caller decides."""
 
     rules: tuple[tuple[str, str], ...] = ()
     """Conditions of the sizes and attributes, in C, each with a sentence that says what has to hold. Where shapes are `*`, functions of
@@ -143,12 +144,28 @@ class Written:
 
 
 @dataclass(frozen=True)
+class InList:
+    """Where attributes that follow one another are elements of one list in C."""
+
+    name: str
+    ctype: str = "void*"
+    """What C takes the list as; null: every element has its default."""
+
+    length: str = ""
+    """The attribute that says how many elements there are, of the last attributes of the list; the first ones have their defaults then."""
+
+    bytes: str = ""
+    """The attribute that says how many bytes the list has, where that may be fewer than all elements; the last ones are 0 then."""
+
+
+@dataclass(frozen=True)
 class Attribute:
     """A number beside the tensors, given when the descriptor is created or, `at_compute`, with every call."""
 
     name: str
     ctype: str
-    """One of CTYPES, with `const` before it where it was published so, or an enumeration that the operator declares."""
+    """One of CTYPES, with `const` before it where it was published so, or an enumeration that the operator declares. `void*` is 1 where it is
+    not null, and what it points to is not read; `const char*` is one of `names`."""
     doc: str
     at_compute: bool = False
     default: float | None = None
@@ -162,24 +179,19 @@ class Attribute:
 
     choices: tuple[str, ...] = ()
     """The words that Python has for 0, 1, ..., where it is not a number there."""
+
     after: str = ""
     """Of written operators: the tensor behind which C takes it; behind all of them unless said otherwise."""
 
-    array: str = ""
-    """Of written operators: the name of the array of int of which it is the next element in C; such attributes follow one another."""
+    in_list: InList | None = None
+    """The list that C takes it in."""
 
-    array_type: str = "const int*"
-    """What that array is in C."""
-
-    array_bytes: str = ""
-    """The attribute that says how many bytes the array has, where that may be fewer than there are elements; these are 0 then."""
-
-    texts: tuple[str, ...] = ()
-    """The texts that C takes, of which the attribute is the number of one."""
+    names: tuple[str, ...] = ()
+    """Of those that are text in C: the number is the place among these; -1: C was given none of them."""
 
     @property
     def plain_type(self) -> str:
-        return self.ctype.removeprefix("const ")
+        return self.ctype if self.ctype.endswith("*") else self.ctype.removeprefix("const ")
 
     @property
     def is_whole(self) -> bool:

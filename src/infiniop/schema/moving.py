@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .model import NUMBERS, REALS, Attribute, Operator, Tensor, Written
+from .model import NUMBERS, REALS, Attribute, InList, Operator, Tensor, Written
 
 FLOATING = ("F16", "BF16", "F32", "F64")
 PAD_MODES = ("constant", "reflect", "replicate", "circular")
@@ -205,14 +205,12 @@ OPERATORS: tuple[Operator, ...] = (
                     f"pad_{i}",
                     "int",
                     "how many elements come before and after, int for each of the last dimensions",
-                    array="pad",
-                    array_type="void*",
-                    array_bytes="pad_size",
+                    in_list=InList("pad", bytes="pad_size"),
                 )
                 for i in range(MOST_PADS)
             ),
             Attribute("pad_size", "size_t", "the bytes of pad"),
-            Attribute("mode", "const char*", "what the new elements are", texts=PAD_MODES),
+            Attribute("mode", "const char*", "what the new elements are", names=PAD_MODES),
             Attribute("value", "double", "what they are in mode constant; of integers without its fraction"),
         ),
         wrapped=True,
@@ -314,7 +312,7 @@ OPERATORS: tuple[Operator, ...] = (
             ),
         ),
         attributes=tuple(
-            Attribute(f"{name}_{way}", "int", "down, across", array=array)
+            Attribute(f"{name}_{way}", "int", "down, across", in_list=InList(array, "const int*"))
             for name, array in UNFOLD_ARRAYS
             for way in ("height", "width")
         ),

@@ -37,32 +37,59 @@ def truths(operator: Operator) -> int:
 
 def numbers(operator: Operator, at_compute: bool) -> str:
     """The attributes that one of the calls is given, in their places."""
-    return ", ".join(number(operator, a) if a.at_compute == at_compute else "0" for a in operator.attributes)
+    return ", ".join(
+        number_of(operator, a) if a.at_compute == at_compute else "0" for a in operator.attributes
+    )
 
 
-def number(operator: Operator, attribute: Attribute) -> str:
-    """What C is given, as a double."""
-    if attribute.array:
-        place = [a.name for a in operator.attributes if a.array == attribute.array].index(attribute.name)
-        element = f"double(static_cast<const int*>({attribute.array})[{place}])"
-        has_it = f"{attribute.array_bytes} >= {place + 1} * sizeof(int)"
-        return f"{has_it} ? {element} : 0" if attribute.array_bytes else element
-    if attribute.texts:
-        return f"number_of({attribute.name}, {{{', '.join(quoted(text) for text in attribute.texts)}}})"
+def number_of(operator: Operator, attribute: Attribute) -> str:
+    """An attribute, from what C was given."""
+    if attribute.in_list and attribute.in_list.bytes:
+        place = [a for a in operator.attributes if a.in_list == attribute.in_list].index(attribute)
+        return f"element_within<{attribute.ctype}>({attribute.in_list.name}, {attribute.in_list.bytes}, {place})"
+    if attribute.in_list:
+        members = [a for a in operator.attributes if a.in_list == attribute.in_list]
+        length = attribute.in_list.length or str(len(members))
+        return (
+            f"element_of<{attribute.ctype}>({attribute.in_list.name}, {length}, {members.index(attribute)}, {len(members)}, "
+            f"{attribute.default or 0})"
+        )
+    if attribute.names:
+        return f"place_of({attribute.name}, {{{', '.join(f'{chr(34)}{name}{chr(34)}' for name in attribute.names)}}})"
+    if attribute.ctype == "void*":
+        return f"double({attribute.name} != nullptr)"
     return attribute.name if attribute.plain_type in ("float", "double") else f"double({attribute.name})"
 
 
-def quoted(text: str) -> str:
-    return f'"{text}"'
+LISTS = """// Element `place` of `places` from a list that has the last `length` of them.
+template <class T>
+double element_of(const void* list, size_t length, size_t place, size_t places, double otherwise) {
+  if (!list || length > places || place < places - length) return otherwise;
+  return double(static_cast<const T*>(list)[place - (places - length)]);
+}
+// Element `place` of a list of so many bytes; 0: it has fewer.
+template <class T>
+double element_within(const void* list, size_t bytes, size_t place) {
+  return list && (place + 1) * sizeof(T) <= bytes ? double(static_cast<const T*>(list)[place]) : 0;
+}
+// Which of these names it is; -1: none of them.
+double place_of(const char* name, std::initializer_list<const char*> names) {
+  int place = 0;
+  for (const char* each : names) {
+    if (name && std::strcmp(name, each) == 0) return place;
+    ++place;
+  }
+  return -1;
+}"""
 
 
-def array_checks(operator: Operator) -> list[str]:
-    """An array that is null has no elements to look at."""
-    arrays = {a.array: a.array_bytes for a in operator.attributes if a.array}
+def list_checks(operator: Operator) -> list[str]:
+    """A list that is null has no elements to look at; it may be, where elements have defaults."""
+    lists = {a.in_list for a in operator.attributes if a.in_list and a.default is None and not a.in_list.length}
     return [
-        f"  if (!{name}{f' && {size} > 0' if size else ''}) "
-        f'return fail(__func__, INFINI_STATUS_NULL_POINTER, "{name} is null; it must point at numbers");'
-        for name, size in arrays.items()
+        f"  if (!{each.name}{f' && {each.bytes} > 0' if each.bytes else ''}) "
+        f'return fail(__func__, INFINI_STATUS_NULL_POINTER, "{each.name} is null; it must point at numbers");'
+        for each in sorted(lists, key=lambda each: each.name)
     ]
 
 
@@ -93,7 +120,7 @@ def functions(operator: Operator) -> list[str]:
         f"  const void* const tensors[] = {{{', '.join(f'{t.name}_desc' if t.described else 'nullptr' for t in operator.ordered)}}};",
     ]
     if early:
-        lines += array_checks(operator)
+        lines += list_checks(operator)
         lines.append(f"  const double attributes[kMaxAttributes] = {{{numbers(operator, False)}}};")
     lines += [
         f"  return create_operator(__func__, k{name}, handle, reinterpret_cast<void**>(desc_ptr), tensors, "
@@ -142,6 +169,9 @@ def render() -> str:
     return "\n".join(
         [
             "// Generated from src/infiniop/schema.",
+            "#include <cstring>",
+            "#include <initializer_list>",
+            "",
             '#include "infiniop.h"',
             '#include "infiniop/generated/maps.h"',
             '#include "infiniop/generated/written.h"',
@@ -152,6 +182,7 @@ def render() -> str:
             "using namespace infiniop;",
             "",
             "namespace {",
+            *LISTS.splitlines(),
             *(line for operator in rows.ROWS for line in rows.info(operator)),
             *(line for operator in written.WRITTEN for line in written.info(operator)),
             *(

@@ -15,7 +15,7 @@ DECLARE = "__INFINI_C __export infiniStatus_t"
 
 def create_params(operator: Operator) -> list[str]:
     tensors = {tensor.name: f"infiniopTensorDescriptor_t {tensor.name}_desc" for tensor in operator.tensors}
-    given = row_params(operator, [declared(group[0]) for group in early_parameters(operator)])
+    given = row_params(operator, [text for text, _ in declarations(operator) if text])
     return [
         "infiniopHandle_t handle",
         f"infiniop{operator.name}Descriptor_t* desc_ptr",
@@ -23,28 +23,10 @@ def create_params(operator: Operator) -> list[str]:
     ]
 
 
-def attribute_notes(operator: Operator) -> list[str]:
-    """What each is, those of an array together."""
-    return list(dict.fromkeys(f"{a.array or a.name}: {a.doc}" for a in operator.attributes))
-
-
-def early_parameters(operator: Operator) -> list[list[Attribute]]:
-    """The attributes that make a descriptor, those together that are one parameter in C."""
-    groups: list[list[Attribute]] = []
-    for attribute in operator.attributes:
-        if attribute.at_compute:
-            continue
-        if attribute.array and groups and groups[-1][0].array == attribute.array:
-            groups[-1].append(attribute)
-        else:
-            groups.append([attribute])
-    return groups
-
-
 def in_create_order(operator: Operator, tensors: Mapping[str, Any], given: Sequence[Any]) -> list[Any]:
-    """What creating a descriptor takes beside the handle: tensors, and what stands for each of `early_parameters`."""
+    """What creating a descriptor takes beside the handle: tensors, and what stands for each of `declarations`."""
     described = [tensor for tensor in operator.tensors if tensor.described]
-    places = [group[0].after for group in early_parameters(operator)]
+    places = [members[0].after for _, members in declarations(operator)]
     if not any(places):
         return [*(tensors[tensor.name] for tensor in described), *given]
     result = []
@@ -84,9 +66,30 @@ def takes_truth(operator: Operator) -> bool:
     return repeats_dimensions(operator) or any(attribute.ctype == "bool" for attribute in operator.attributes)
 
 
+def includes(operator: Operator) -> list[str]:
+    """Headers of C that its declarations need."""
+    found = ["#include <stdbool.h>"] if takes_truth(operator) else []
+    if any(attribute.ctype.startswith(("int64_t", "uint8_t")) for attribute in operator.attributes):
+        found.append("#include <stdint.h>")
+    return [*found, ""] if found else []
+
+
+def declarations(operator: Operator) -> list[tuple[str, list[Attribute]]]:
+    """The parameters of the call that creates, each with the attributes that it is: several where they are elements of a list."""
+    found: list[tuple[str, list[Attribute]]] = []
+    for attribute in operator.attributes:
+        if attribute.at_compute:
+            continue
+        if attribute.in_list is None:
+            found.append((declared(attribute), [attribute]))
+        elif found and found[-1][1][0].in_list == attribute.in_list:
+            found[-1][1].append(attribute)
+        else:
+            found.append((f"{attribute.in_list.ctype} {attribute.in_list.name}", [attribute]))
+    return found
+
+
 def declared(attribute: Attribute) -> str:
-    if attribute.array:
-        return f"{attribute.array_type} {attribute.array}"
     return f"{attribute.ctype} {attribute.name}"
 
 
@@ -107,7 +110,7 @@ def render(operator: Operator) -> str:
     lines = [
         f"/* infiniop/ops/{operator.file}.h: {operator.name}. {operator.doc}",
         f" * {types}",
-        *(f" * {line}." for line in attribute_notes(operator)),
+        *(f" * {line}" for line in attribute_notes(operator)),
         *(f" * {line}" for line in row_notes(operator)),
         *(f" * {line}" for line in written_notes(operator)),
         " */",
@@ -115,8 +118,7 @@ def render(operator: Operator) -> str:
         f"#ifndef {guard}",
         f"#define {guard}",
         "",
-        *(["#include <stdbool.h>", ""] if takes_truth(operator) else []),
-        *(["#include <stdint.h>", ""] if any(a.ctype == "int64_t" for a in operator.attributes) else []),
+        *includes(operator),
         '#include "infiniop/handle.h"',
         '#include "infiniop/operator_descriptor.h"',
         '#include "infiniop/tensor_descriptor.h"',
@@ -132,6 +134,19 @@ def render(operator: Operator) -> str:
             "",
         ]
     return "\n".join([*lines, f"#endif /* {guard} */", ""])
+
+
+def attribute_notes(operator: Operator) -> list[str]:
+    """What each attribute, or list of them, says."""
+    notes = []
+    for _, members in declarations(operator):
+        first = members[0]
+        if first.in_list is None:
+            notes.append(f"{first.name}: {first.doc}.")
+            continue
+        length = first.in_list.length or len(members)
+        notes.append(f"{first.in_list.name}: {first.doc}; {length} of type {first.ctype}, or null.")
+    return [*notes, *(f"{a.name}: {a.doc}." for a in operator.attributes if a.at_compute)]
 
 
 def written_notes(operator: Operator) -> list[str]:

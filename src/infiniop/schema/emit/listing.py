@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .. import GROUPS, OPERATORS
 from ..model import COMPLEX, EVERYTHING, FLOATS, INTEGERS, Each, Operator
+from .header import declarations
 from .python_table import PUBLIC, python_parameters
 
 INTRODUCTION = """# The {count} operators
@@ -34,7 +35,11 @@ def types(operator: Operator) -> str:
 
 
 def signature(operator: Operator) -> str:
-    given = list(dict.fromkeys(attribute.array or attribute.name for attribute in operator.attributes))
+    given = [
+        members[0].in_list.name if members[0].in_list else members[0].name
+        for _, members in declarations(operator)
+    ]
+    given += [attribute.name for attribute in operator.attributes if attribute.at_compute]
     inputs = [tensor.name for tensor in operator.tensors if tensor.role != "out"]
     along = operator.rows.along if operator.rows else "last"
     if operator.rows and along != "last":

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from .. import OPERATORS
 from ..model import Attribute, Operator, Tensor
 from . import written
-from .header import early_parameters, in_create_order, signatures
+from .header import declarations, in_create_order, signatures
 
 # The kinds whose output has a shape that this table's reader can work out. Others need a rule in
 # csrc/bindings/infinicore/operators.cpp first.
@@ -171,7 +171,7 @@ def row(operator: Operator) -> list[str]:
         " [](infiniopHandle_t handle, void** result, const infiniopTensorDescriptor_t* tensors, const double* attributes,",
         "    const Dimensions& dimensions) {",
         f"   {unused}return library.infiniopCreate{name}Descriptor("
-        f"{', '.join(['handle', f'reinterpret_cast<infiniop{name}Descriptor_t*>(result)', *in_create_order(operator, given, [*dimensions, *early_casts(operator, early_values), *keepdim])])});",
+        f"{', '.join(['handle', f'reinterpret_cast<infiniop{name}Descriptor_t*>(result)', *in_create_order(operator, given, [*dimensions, *casts(operator, early_values, False), *keepdim])])});",
         " },",
         f" [](void* descriptor, size_t* size) {{ return {size}; }},",
         " [](void* descriptor, void* workspace, size_t workspace_size, void* const* addresses, const double* attributes,",
@@ -183,33 +183,43 @@ def row(operator: Operator) -> list[str]:
     ]
 
 
-def early_casts(operator: Operator, places: list[str]) -> list[str]:
-    """What C takes to make a descriptor: numbers, arrays of them, and texts that they stand for."""
-    given = iter(places)
-    found = []
-    for group in early_parameters(operator):
-        first, values = group[0], [next(given) for _ in group]
-        if first.array:
-            listed = ", ".join(f"static_cast<int>({value})" for value in values)
-            array = f"std::initializer_list<int>{{{listed}}}.begin()"
-            found.append(array if first.array_type.startswith("const") else f"const_cast<int*>({array})")
-        elif first.texts:
-            texts = ", ".join(quoted(text) for text in first.texts)
-            found.append(
-                f"std::initializer_list<const char*>{{{texts}}}.begin()[static_cast<int>({values[0]})]"
-            )
-        else:
-            found.append(f"static_cast<{first.ctype}>({values[0]})")
-    return found
-
-
 def casts(operator: Operator, places: list[str], at_compute: bool) -> list[str]:
     given = iter(places)
+    if not at_compute:
+        values = {a.name: next(given) for a in operator.attributes if not a.at_compute}
+        return [create_value(members, values) for _, members in declarations(operator)]
     return [
-        f"static_cast<{a.plain_type}>({next(given) if a.at_compute == at_compute else '0'})"
+        f"static_cast<{a.plain_type}>({next(given) if a.at_compute else '0'})"
         for a in operator.attributes
-        if a.at_compute == at_compute or (at_compute and a.repeated)
+        if a.at_compute or a.repeated
     ]
+
+
+def create_value(members: list[Attribute], values: dict[str, str]) -> str:
+    """What the call that creates takes for one of its parameters."""
+    first = members[0]
+    if first.in_list:
+        elements = ", ".join(f"static_cast<{a.ctype}>({values[a.name]})" for a in members)
+        length = (
+            f"static_cast<size_t>({values[first.in_list.length]})" if first.in_list.length else len(members)
+        )
+        return f"Listed<{first.ctype}, {len(members)}>{{{{{elements}}}}}.last({length})"
+    if first.names:
+        return f"name_of({values[first.name]}, {{{', '.join(map(quoted, first.names))}}})"
+    if first.ctype == "void*":
+        return f"{values[first.name]} != 0 ? const_cast<double*>(attributes) : nullptr"
+    return f"static_cast<{first.ctype}>({values[first.name]})"
+
+
+LISTS = """// Attributes that C takes as a list: the last so many of them.
+template <class T, size_t Count>
+struct Listed {
+  T at[Count];
+  T* last(size_t length) { return at + (length < Count ? Count - length : 0); }
+};
+inline const char* name_of(double place, std::initializer_list<const char*> names) {
+  return place >= 0 && place < static_cast<double>(names.size()) ? names.begin()[static_cast<size_t>(place)] : "";
+}"""
 
 
 def patterns(operator: Operator) -> list[str]:
@@ -402,6 +412,7 @@ def render() -> str:
             "  return found;",
             "}",
             "",
+            *LISTS.splitlines(),
             f"constexpr int kOperators = {len(CALLABLE)};",
             *(line for operator in CALLABLE for line in patterns(operator)),
             "const OperatorRow rows[kOperators] = {",
@@ -413,10 +424,19 @@ def render() -> str:
 
 
 LONGEST_LINE = 110
-# What `infinicore.nn.functional` has beside operators: the names of infinicore/nn/layers.py.
-LAYERS = (
-    "RopeAlgo", "flash_attention", "linear", "one_hot", "pad", "pixel_shuffle", "pixel_unshuffle", "scaled_dot_product_attention", "unfold",
-)  # fmt: skip
+# What `infinicore.nn.functional` has beside operators: the names of files of infinicore/nn.
+MODULES = {
+    "layers": (
+        "RopeAlgo", "flash_attention", "linear", "one_hot", "pad", "pixel_shuffle", "pixel_unshuffle", "scaled_dot_product_attention", "unfold",
+    ),
+    "normalisation": ("batch_norm", "group_norm", "instance_norm"),
+    "spatial": (
+        "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
+        "adaptive_max_pool3d", "affine_grid", "avg_pool1d", "avg_pool2d", "avg_pool3d", "conv1d", "conv2d", "conv3d", "interpolate",
+        "max_pool1d", "max_pool2d", "max_pool3d", "upsample", "upsample_bilinear", "upsample_nearest",
+    ),
+}  # fmt: skip
+LAYERS = tuple(name for names in MODULES.values() for name in names)
 HEAD = '"""{0}. Generated from src/infiniop/schema: change the operator\'s entry there."""\n'
 
 
@@ -453,12 +473,12 @@ def head(name: str, given: list[str], result: str) -> list[str]:
     return [f"def {name}(", *body, f") -> {result}:"]
 
 
-def imported(names: tuple[str, ...]) -> list[str]:
-    """From the layers, cut as the formatter cuts it."""
-    line = f"from .layers import {', '.join(names)}"
+def imported(module: str, names: tuple[str, ...]) -> list[str]:
+    """One line, or one for each name, as the formatter has it."""
+    line = f"from .{module} import {', '.join(names)}"
     if len(line) <= LONGEST_LINE:
         return [line]
-    return ["from .layers import (", *(f"    {name}," for name in names), ")"]
+    return [f"from .{module} import (", *(f"    {name}," for name in names), ")"]
 
 
 def render_stubs(functional: bool) -> str:
@@ -468,7 +488,7 @@ def render_stubs(functional: bool) -> str:
     lines = [HEAD.format(what), "from collections.abc import Sequence", ""]
     lines += [f"from {'..' if functional else '.'}tensor import Tensor"]
     if functional:
-        lines += imported(LAYERS)
+        lines += [line for module, names in MODULES.items() for line in imported(module, names)]
     lines += [""]
     # Numbers in names count as numbers: log1p, log10.
     names = sorted(

@@ -10,7 +10,7 @@ from .. import OPERATORS
 from ..model import Operator, Tensor, Written
 
 WRITTEN = tuple(operator for operator in OPERATORS if operator.kind == "written")
-MOST_DIMS, MOST_SIZES = 8, 12  # as csrc/op/nvidia/written_arguments.h
+MOST_DIMS, MOST_SIZES = 8, 16  # as csrc/op/nvidia/written_arguments.h
 GROUPS = {"...": "Rest", "...?": "MaybeRest", "<": "Before", ">": "After", "*": "Any"}
 
 
@@ -19,7 +19,7 @@ class Dim:
     """One dimension of a pattern, or one group of them."""
 
     kind: Literal[
-        "Named", "Number", "Rest", "MaybeRest", "Before", "After", "MaybeNumber", "Any", "Kept"
+        "Named", "Number", "Rest", "MaybeRest", "Before", "After", "MaybeNumber", "Any", "Kept", "MaybeNamed"
     ]
     name: str = ""
     times: int = 1
@@ -42,8 +42,10 @@ def dim(word: str) -> Dim:
         return Dim("Number", times=int(word))
     if word[:-1].isdigit() and word[-1] == "?":
         return Dim("MaybeNumber", times=int(word[:-1]))
+    if word == "keepdim?":
+        return Dim("Kept", "keepdim")
     if re.fullmatch(r"[a-z]\w*\?", word):
-        return Dim("Kept", word[:-1])
+        return Dim("MaybeNamed", word[:-1])
     match = re.fullmatch(r"(?:(\d+)\*)?([A-Za-z]\w*)(?:/(\d+))?", word)
     if match is None:
         raise ValueError(f"'{word}' is no dimension of a shape")
@@ -54,7 +56,7 @@ def sizes(operator: Operator) -> list[str]:
     """The names of sizes, in the order in which inputs and then outputs have them."""
     shapes = written_of(operator).shapes
     order = [*operator.inputs, *operator.outputs]
-    names = [d.name for tensor in order for d in dims(shapes[tensor.name]) if d.kind == "Named"]
+    names = [d.name for tensor in order for d in dims(shapes[tensor.name]) if d.name]
     return list(dict.fromkeys(names))
 
 
@@ -98,17 +100,17 @@ def rules(operator: Operator) -> list[str]:
         return []
     names = sizes(operator)
     lines = [
-        f"const char* broken_rule_of_{operator.name}(const int64_t* size, const double* attributes, const WrittenPlan& plan) {{",
+        f"const char* broken_rule_of_{operator.name}(const int64_t* sizes, const double* attributes, const WrittenPlan& plan) {{",
         f"  using namespace infiniop::{operator.stem};",
     ]
-    lines += [f"  [[maybe_unused]] const int64_t {name} = size[{i}];" for i, name in enumerate(names)]
+    lines += [f"  [[maybe_unused]] const int64_t {name} = sizes[{i}];" for i, name in enumerate(names)]
     lines += [
         f"  [[maybe_unused]] const {'int64_t' if a.is_whole else 'double'} {a.name} = "
         f"{'int64_t' if a.is_whole else 'double'}(attributes[{i}]);"
         for i, a in enumerate(operator.attributes)
         if a.name not in names
     ]
-    lines += ["  (void)size, (void)attributes, (void)plan;"]
+    lines += ["  (void)sizes, (void)attributes, (void)plan;"]
     lines += [f'  if (!({condition})) return "{text}";' for condition, text in written_of(operator).rules]
     return [*lines, "  return nullptr;", "}"]
 
