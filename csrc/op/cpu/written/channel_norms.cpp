@@ -195,6 +195,17 @@ Split split_training(const WrittenPlan& plan, const double*, int) {
   return {elements == 0 ? 0 : plan.size[batch_norm_training::size::c], worth(elements)};
 }
 
+template <class T, class S>
+Moments moments_of(const T* from, const Layout& x, int64_t batches) {
+  Statistics<T, S> statistics;
+  for (int64_t b = 0; b < batches; ++b) {
+    for (int64_t line = 0; line < x.lines; ++line) {
+      statistics.add(from + b * x.batch_stride + x.line(line), x.step, x.length);
+    }
+  }
+  return statistics.result();
+}
+
 infinirtError_t run_training(const WrittenCall& call, int64_t first, int64_t last) {
   namespace at = batch_norm_training::tensor;
   namespace given = batch_norm_training::attribute;
@@ -202,19 +213,15 @@ infinirtError_t run_training(const WrittenCall& call, int64_t first, int64_t las
   agree(&x, &y);
   const int64_t batches = call.plan.size[batch_norm_training::size::b];
   const double eps = call.attributes[given::eps], momentum = call.attributes[given::momentum];
+  const bool in_double = call.plan.tensor[at::running_mean].dtype == INFINI_DTYPE_F64 ||
+                         call.plan.tensor[at::running_var].dtype == INFINI_DTYPE_F64;
   with_float_type(call.plan.tensor[at::x].dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     using C = Wide<T>;
     for (int64_t c = first; c < last; ++c) {
       const T* from = call.at<const T>(at::x) + c * x.channel_stride;
       T* to = call.at<T>(at::y) + c * y.channel_stride;
-      Statistics<T, double> statistics;
-      for (int64_t b = 0; b < batches; ++b) {
-        for (int64_t line = 0; line < x.lines; ++line) {
-          statistics.add(from + b * x.batch_stride + x.line(line), x.step, x.length);
-        }
-      }
-      const Moments moments = statistics.result();
+      const Moments moments = in_double ? moments_of<T, double>(from, x, batches) : moments_of<T, C>(from, x, batches);
       const double scale = channel_number(call, at::weight, c, 1) / std::sqrt(moments.variance() + eps);
       const C shift = C(channel_number(call, at::bias, c, 0));
       for (int64_t b = 0; b < batches; ++b) {

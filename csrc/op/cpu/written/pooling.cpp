@@ -14,9 +14,10 @@ Split split(const WrittenPlan& plan, const double*, int) {
 
 template <PoolingTensors Of, bool IsMax, Windows (*Make)(const double*)>
 infinirtError_t run(const WrittenCall& call, int64_t first, int64_t last) {
-  const SpatialView x = spatial_of(call.plan.tensor[Of.x]), y = spatial_of(call.plan.tensor[Of.y]);
+  const SpatialView y = spatial_of(call.plan.tensor[Of.y]);
   const SpatialView indices = spatial_of(call.plan.tensor[Of.indices < 0 ? Of.y : Of.indices]);
   const Windows windows = Make(call.attributes);
+  const SpatialView x = merged(spatial_of(call.plan.tensor[Of.x]), y, windows);
   with_float_type(call.plan.tensor[Of.x].dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     int64_t* const numbers = Of.indices < 0 ? nullptr : call.at<int64_t>(Of.indices < 0 ? 0 : Of.indices);

@@ -209,6 +209,16 @@ class Pooling {
   const T* source_ = nullptr;
 };
 
+// Where one result has all elements of two dimensions that are one in memory, they are one: a long row instead of many short ones.
+inline SpatialView merged(SpatialView x, const SpatialView& y, const Windows& windows) {
+  for (int d = 1; d >= 0 && windows.is_adaptive; --d) {
+    if (y.size[d] != 1 || y.size[2] != 1 || x.stride[d] != x.stride[2] * x.size[2]) break;
+    x.size[2] *= x.size[d];
+    x.size[d] = 1;
+  }
+  return x;
+}
+
 // Rows of the result, and how many are worth a block.
 inline Split split_rows(const SpatialView& x, const SpatialView& y) {
   const int64_t rows = y.batch * y.channels * y.size[0] * y.size[1];
