@@ -9,6 +9,7 @@ using namespace infiniop::cumprod;
 
 template <class T, int Rows>
 struct Products {
+  static constexpr bool kIsCheap = true;
   using Value = typename ScanTypes<T>::Value;
   using Sum = typename ScanTypes<T>::Sum;
   Sum sum[Rows];

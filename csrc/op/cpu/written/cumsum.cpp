@@ -9,6 +9,7 @@ using namespace infiniop::cumsum;
 
 template <class T, int Rows>
 struct Sums {
+  static constexpr bool kIsCheap = true;
   using Value = typename ScanTypes<T>::Value;
   using Sum = typename ScanTypes<T>::Sum;
   Sum sum[Rows];

@@ -10,6 +10,7 @@ using namespace infiniop::logcumsumexp;
 // The largest element so far, and the sum of all exponentials over its own.
 template <class T, int Rows>
 struct Exponentials {
+  static constexpr bool kIsCheap = false;
   using C = typename ScanTypes<T>::Value;
   C largest[Rows];
   double sum[Rows];

@@ -94,6 +94,20 @@ void scan_rows(const ScanRows<T>& rows, int given, bool are_neighbours) {
   }
 }
 
+// The same element by element, of rows from `first` on: where a step is less work than bringing elements side by side.
+template <class Step, int Rows, class T>
+void scan_directly(const ScanRows<T>& rows, int first) {
+  Step step;
+  typename ScanTypes<T>::Value x[Rows], y[Rows];
+  for (int64_t i = 0; i < rows.count; ++i) {
+    for (int r = 0; r < Rows; ++r) x[r] = widen(rows.source[first + r][i * rows.from_step]);
+    if (rows.exclusive) step.give(y);
+    step.take(x);
+    if (!rows.exclusive) step.give(y);
+    for (int r = 0; r < Rows; ++r) rows.target[first + r][i * rows.to_step] = narrow<T>(y[r]);
+  }
+}
+
 template <template <class, int> class Step, bool HasIntegers = true>
 infinirtError_t scan(const WrittenCall& call, int output, int input, int64_t first, int64_t last,
                      const ScanWishes& wishes = {}) {
@@ -118,7 +132,11 @@ infinirtError_t scan(const WrittenCall& call, int output, int input, int64_t fir
         }
         are_neighbours = are_neighbours && rows.source[r] == rows.source[0] + r && rows.target[r] == rows.target[0] + r;
       }
-      if (given == 1) {
+      if (Step<T, 1>::kIsCheap && !are_neighbours) {
+        int r = 0;
+        for (; r + 4 <= given; r += 4) scan_directly<Step<T, 4>, 4>(rows, r);
+        for (; r < given; ++r) scan_directly<Step<T, 1>, 1>(rows, r);
+      } else if (given == 1) {
         scan_rows<Step<T, 1>, 1>(rows, given, false);
       } else {
         scan_rows<Step<T, kScanRows>, kScanRows>(rows, given, are_neighbours);
