@@ -7,20 +7,21 @@ namespace {
 
 using namespace infiniop::cumsum;
 
-template <class T>
+template <class T, int Rows>
 struct Sums {
+  static constexpr bool kIsCheap = true;
   using Value = typename ScanTypes<T>::Value;
   using Sum = typename ScanTypes<T>::Sum;
-  Sum sum[kScanRows];
+  Sum sum[Rows];
 
   Sums() {
     for (Sum& each : sum) each = 0;
   }
   void take(const Value* x) {
-    for (int r = 0; r < kScanRows; ++r) sum[r] += static_cast<Sum>(x[r]);
+    for (int r = 0; r < Rows; ++r) sum[r] += static_cast<Sum>(x[r]);
   }
   void give(Value* y) const {
-    for (int r = 0; r < kScanRows; ++r) y[r] = static_cast<Value>(sum[r]);
+    for (int r = 0; r < Rows; ++r) y[r] = static_cast<Value>(sum[r]);
   }
 };
 

@@ -40,69 +40,106 @@ struct ScanWishes {
   bool exclusive = false, reverse = false;
 };
 
-// `Step<T>` has the state of kScanRows rows: `take(x)` adds an element to each, `give(y)` is what they are then.
-template <template <class> class Step, bool HasIntegers = true>
+// One call's rows, and how they are taken.
+template <class T>
+struct ScanRows {
+  const T* source[kScanRows];
+  T* target[kScanRows];
+  int64_t count, from_step, to_step;
+  bool exclusive;
+};
+
+// `Step<T, Rows>` has the state of so many rows: `take(x)` adds an element to each, `give(y)` is what they are then. `are_neighbours`:
+// so are the rows' elements in memory, and a step's are read at once.
+template <class Step, int Rows, class T>
+void scan_rows(const ScanRows<T>& rows, int given, bool are_neighbours) {
+  using Value = typename ScanTypes<T>::Value;
+  Step step;
+  Value tile[kScanColumns][Rows] = {};
+  for (int64_t column = 0; column < rows.count; column += kScanColumns) {
+    const int64_t columns = std::min<int64_t>(kScanColumns, rows.count - column);
+    if (are_neighbours) {
+      for (int64_t c = 0; c < columns; ++c) {
+        const T* line = rows.source[0] + (column + c) * rows.from_step;
+        for (int r = 0; r < Rows; ++r) tile[c][r] = widen(line[r]);
+      }
+    } else {
+      for (int r = 0; r < given; ++r) {
+        const T* line = rows.source[r] + column * rows.from_step;
+        for (int64_t c = 0; c < columns; ++c) tile[c][r] = widen(line[c * rows.from_step]);
+      }
+    }
+    for (int64_t c = 0; c < columns; ++c) {
+      Value x[Rows];
+      for (int r = 0; r < Rows; ++r) x[r] = tile[c][r];
+      if (rows.exclusive) {
+        step.give(tile[c]);
+        step.take(x);
+      } else {
+        step.take(x);
+        step.give(tile[c]);
+      }
+    }
+    if (are_neighbours) {
+      for (int64_t c = 0; c < columns; ++c) {
+        T* line = rows.target[0] + (column + c) * rows.to_step;
+        for (int r = 0; r < Rows; ++r) line[r] = narrow<T>(tile[c][r]);
+      }
+    } else {
+      for (int r = 0; r < given; ++r) {
+        T* line = rows.target[r] + column * rows.to_step;
+        for (int64_t c = 0; c < columns; ++c) line[c * rows.to_step] = narrow<T>(tile[c][r]);
+      }
+    }
+  }
+}
+
+// The same element by element, of rows from `first` on: where a step is less work than bringing elements side by side.
+template <class Step, int Rows, class T>
+void scan_directly(const ScanRows<T>& rows, int first) {
+  Step step;
+  typename ScanTypes<T>::Value x[Rows], y[Rows];
+  for (int64_t i = 0; i < rows.count; ++i) {
+    for (int r = 0; r < Rows; ++r) x[r] = widen(rows.source[first + r][i * rows.from_step]);
+    if (rows.exclusive) step.give(y);
+    step.take(x);
+    if (!rows.exclusive) step.give(y);
+    for (int r = 0; r < Rows; ++r) rows.target[first + r][i * rows.to_step] = narrow<T>(y[r]);
+  }
+}
+
+template <template <class, int> class Step, bool HasIntegers = true>
 infinirtError_t scan(const WrittenCall& call, int output, int input, int64_t first, int64_t last,
                      const ScanWishes& wishes = {}) {
   const WrittenPlan& plan = call.plan;
   const TensorView &to = plan.tensor[output], &from = plan.tensor[input];
-  const int64_t count = from.shape[plan.dim];
-  const int64_t to_step = to.stride[plan.dim] * (wishes.reverse ? -1 : 1),
-                from_step = from.stride[plan.dim] * (wishes.reverse ? -1 : 1);
   with_scan_type<HasIntegers>(from.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    using Value = typename ScanTypes<T>::Value;
+    ScanRows<T> rows{};
+    rows.count = from.shape[plan.dim];
+    rows.from_step = from.stride[plan.dim] * (wishes.reverse ? -1 : 1);
+    rows.to_step = to.stride[plan.dim] * (wishes.reverse ? -1 : 1);
+    rows.exclusive = wishes.exclusive;
     for (int64_t item = first; item < last; item += kScanRows) {
-      const int rows = static_cast<int>(std::min<int64_t>(kScanRows, last - item));
-      const T* source[kScanRows];
-      T* target[kScanRows];
-      bool are_neighbours = rows == kScanRows;
-      for (int r = 0; r < rows; ++r) {
-        source[r] = call.at<const T>(input) + row_offset(from, plan, item + r);
-        target[r] = call.at<T>(output) + row_offset(to, plan, item + r);
+      const int given = static_cast<int>(std::min<int64_t>(kScanRows, last - item));
+      bool are_neighbours = given == kScanRows;
+      for (int r = 0; r < given; ++r) {
+        rows.source[r] = call.at<const T>(input) + row_offset(from, plan, item + r);
+        rows.target[r] = call.at<T>(output) + row_offset(to, plan, item + r);
         if (wishes.reverse) {
-          source[r] -= (count - 1) * from_step;
-          target[r] -= (count - 1) * to_step;
+          rows.source[r] -= (rows.count - 1) * rows.from_step;
+          rows.target[r] -= (rows.count - 1) * rows.to_step;
         }
-        are_neighbours = are_neighbours && source[r] == source[0] + r && target[r] == target[0] + r;
+        are_neighbours = are_neighbours && rows.source[r] == rows.source[0] + r && rows.target[r] == rows.target[0] + r;
       }
-      Step<T> step;
-      Value tile[kScanColumns][kScanRows] = {};
-      for (int64_t column = 0; column < count; column += kScanColumns) {
-        const int64_t columns = std::min<int64_t>(kScanColumns, count - column);
-        if (are_neighbours) {
-          for (int64_t c = 0; c < columns; ++c) {
-            const T* line = source[0] + (column + c) * from_step;
-            for (int r = 0; r < kScanRows; ++r) tile[c][r] = widen(line[r]);
-          }
-        } else {
-          for (int r = 0; r < rows; ++r) {
-            const T* line = source[r] + column * from_step;
-            for (int64_t c = 0; c < columns; ++c) tile[c][r] = widen(line[c * from_step]);
-          }
-        }
-        for (int64_t c = 0; c < columns; ++c) {
-          Value x[kScanRows];
-          for (int r = 0; r < kScanRows; ++r) x[r] = tile[c][r];
-          if (wishes.exclusive) {
-            step.give(tile[c]);
-            step.take(x);
-          } else {
-            step.take(x);
-            step.give(tile[c]);
-          }
-        }
-        if (are_neighbours) {
-          for (int64_t c = 0; c < columns; ++c) {
-            T* line = target[0] + (column + c) * to_step;
-            for (int r = 0; r < kScanRows; ++r) line[r] = narrow<T>(tile[c][r]);
-          }
-        } else {
-          for (int r = 0; r < rows; ++r) {
-            T* line = target[r] + column * to_step;
-            for (int64_t c = 0; c < columns; ++c) line[c * to_step] = narrow<T>(tile[c][r]);
-          }
-        }
+      if (Step<T, 1>::kIsCheap && !are_neighbours) {
+        int r = 0;
+        for (; r + 4 <= given; r += 4) scan_directly<Step<T, 4>, 4>(rows, r);
+        for (; r < given; ++r) scan_directly<Step<T, 1>, 1>(rows, r);
+      } else if (given == 1) {
+        scan_rows<Step<T, 1>, 1>(rows, given, false);
+      } else {
+        scan_rows<Step<T, kScanRows>, kScanRows>(rows, given, are_neighbours);
       }
     }
   });

@@ -40,19 +40,34 @@ struct State {
   __device__ __forceinline__ C result() const { return largest + logarithm(sum); }
 };
 #else
-struct State {
-  C value;
+// What thousands of elements give together would not be exact in float. Integers wrap around, which signed ones must not.
+template <class T>
+struct Exact {
+  using Type = double;
+};
+template <>
+struct Exact<int32_t> {
+  using Type = uint32_t;
+};
+template <>
+struct Exact<int64_t> {
+  using Type = unsigned long long;
+};
+using S = Exact<C>::Type;
 
-  static __device__ __forceinline__ State of(C x) { return {x}; }
+struct State {
+  S value;
+
+  static __device__ __forceinline__ State of(C x) { return {static_cast<S>(x)}; }
 #if defined(INFINIOP_SCAN_SUM)
-  static __device__ __forceinline__ State none() { return {C(0)}; }
-  __device__ __forceinline__ State with(State after) const { return {C(value + after.value)}; }
+  static __device__ __forceinline__ State none() { return {S(0)}; }
+  __device__ __forceinline__ State with(State after) const { return {value + after.value}; }
 #else
-  static __device__ __forceinline__ State none() { return {C(1)}; }
-  __device__ __forceinline__ State with(State after) const { return {C(value * after.value)}; }
+  static __device__ __forceinline__ State none() { return {S(1)}; }
+  __device__ __forceinline__ State with(State after) const { return {value * after.value}; }
 #endif
   __device__ __forceinline__ State from_lane_before(int distance) const { return {__shfl_up_sync(kAllLanes, value, distance)}; }
-  __device__ __forceinline__ C result() const { return value; }
+  __device__ __forceinline__ C result() const { return static_cast<C>(value); }
 };
 #endif
 
