@@ -303,7 +303,7 @@ def diff(
     """The differences of neighbours along `dim`, `n` times over, with `prepend` before and `append` behind the elements.
 
     >>> import infinicore
-    >>> infinicore.diff(infinicore.from_list([1, 4, 9])).tolist()
+    >>> infinicore.diff(infinicore.from_list([1, 4, 9], dtype=infinicore.int64)).tolist()
     [3, 5]
     """
     at = _views.dimension(dim, input.ndim, "diff")
@@ -430,7 +430,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False, *, out: Te
     """The powers of each element as a row: `N` of them, or as many as there are elements, from the highest down or `increasing`.
 
     >>> import infinicore
-    >>> infinicore.vander(infinicore.from_list([2, 3]), 3).tolist()
+    >>> infinicore.vander(infinicore.from_list([2, 3], dtype=infinicore.int64), 3).tolist()
     [[4, 2, 1], [9, 3, 1]]
     """
     if x.ndim != 1:
