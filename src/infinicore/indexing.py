@@ -122,7 +122,7 @@ def one_hot(input: Tensor, num_classes: int) -> Tensor:
     """For each number a row of `num_classes` that is 0, but 1 where the number says; int64.
 
     >>> import infinicore
-    >>> infinicore.nn.functional.one_hot(infinicore.from_list([2, 0]), 3).tolist()
+    >>> infinicore.nn.functional.one_hot(infinicore.from_list([2, 0], dtype=infinicore.int64), 3).tolist()
     [[0, 0, 1], [1, 0, 0]]
     """
     made = zeros([*input.shape, num_classes], dtype=int64, device=input.device)
@@ -153,7 +153,7 @@ def argwhere(input: Tensor) -> Tensor:
     """For each element that is not 0 a row of its place in each dimension, int64. Waits for the device.
 
     >>> import infinicore
-    >>> infinicore.argwhere(infinicore.from_list([[0, 5], [6, 0]])).tolist()
+    >>> infinicore.argwhere(infinicore.from_list([[0, 5], [6, 0]], dtype=infinicore.int64)).tolist()
     [[0, 1], [1, 0]]
     """
     places = _true_places(input)

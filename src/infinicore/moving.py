@@ -65,32 +65,29 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -
     given = list(tensors)
     if not given:
         raise ValueError("cat(): a tensor or more was expected")
-    first = given[0]
+    first, shapes = given[0], [each.shape for each in given]
     at = _views.dimension(dim, first.ndim, "cat")
-    for number, each in enumerate(given):
-        same = each.ndim == first.ndim and all(
-            d == at or size == first.size(d) for d, size in enumerate(each.shape)
-        )
-        if not same:
+    wanted = shapes[0][:at] + shapes[0][at + 1 :]
+    for number, (each, sizes) in enumerate(zip(given, shapes, strict=True)):
+        if len(sizes) != len(shapes[0]) or sizes[:at] + sizes[at + 1 :] != wanted:
             raise ValueError(
-                f"cat(): tensor {number} has shape {each.shape}, and the first {first.shape}; they may differ in dimension {at} only"
+                f"cat(): tensor {number} has shape {sizes}, and the first {shapes[0]}; they may differ in dimension {at} only"
             )
         if each.dtype is not first.dtype:
             raise TypeError(
                 f"cat(): tensor {number} is {each.dtype.name}, but the first is {first.dtype.name}; they must be the same, and .to() "
                 "converts"
             )
-    shape = first.shape
-    shape[at] = sum(each.size(at) for each in given)
+    shape = [*shapes[0][:at], sum(sizes[at] for sizes in shapes), *shapes[0][at + 1 :]]
     result = _made(first, shape, out, "cat")
     if out is not None and any(each._storage == out._storage for each in given):
         return out.copy_(cat(given, at))  # a piece could be written before it is read
-    begin = 0
-    for each in given:
-        end = begin + each.size(at)
-        if end > begin:
-            _slice(result, at, slice(begin, end)).copy_(each)
-        begin = end
+    strides = result.stride()
+    copy, begin = _blocks["rearrange"], 0
+    for each, sizes in zip(given, shapes, strict=True):
+        if sizes[at] > 0:
+            copy(each, out=result._strided(sizes, strides, begin * strides[at]))
+        begin += sizes[at]
     return result
 
 
@@ -306,7 +303,7 @@ def diff(
     """The differences of neighbours along `dim`, `n` times over, with `prepend` before and `append` behind the elements.
 
     >>> import infinicore
-    >>> infinicore.diff(infinicore.from_list([1, 4, 9])).tolist()
+    >>> infinicore.diff(infinicore.from_list([1, 4, 9], dtype=infinicore.int64)).tolist()
     [3, 5]
     """
     at = _views.dimension(dim, input.ndim, "diff")
@@ -433,7 +430,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False, *, out: Te
     """The powers of each element as a row: `N` of them, or as many as there are elements, from the highest down or `increasing`.
 
     >>> import infinicore
-    >>> infinicore.vander(infinicore.from_list([2, 3]), 3).tolist()
+    >>> infinicore.vander(infinicore.from_list([2, 3], dtype=infinicore.int64), 3).tolist()
     [[4, 2, 1], [9, 3, 1]]
     """
     if x.ndim != 1:

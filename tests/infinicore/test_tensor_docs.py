@@ -15,7 +15,9 @@ import pytest
 import infinicore
 from infinicore import _core, nn
 
-NAMES = ["creation", "_tensor_str", "dtype", "functions", "languages", "recording", "tensor"]
+NAMES = [
+    "creation", "_tensor_str", "dtype", "functions", "indexing", "languages", "moving", "recording", "tensor",
+]  # fmt: skip
 MODULES = [infinicore, *(importlib.import_module(f"infinicore.{name}") for name in NAMES)]
 
 

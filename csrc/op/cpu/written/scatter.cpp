@@ -65,6 +65,14 @@ infinirtError_t update_some(const WrittenCall& call, int64_t first, int64_t last
       from += place * updates.stride[d];
     }
     const int64_t begin = item % walk.pieces * kColumns, end = std::min(walk.columns, begin + kColumns);
+    if (walk.along_last) {
+      for (int64_t place = 0; place < walk.places; ++place) {
+        const int64_t number = numbers[place * step_index];
+        if (is_outside(number, size)) return infinirtErrorInvalidValue;
+        update(to[number * step_out], from[place * step_update]);
+      }
+      continue;
+    }
     for (int64_t place = 0; place < walk.places; ++place) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t number = numbers[place * step_index + i * next_index];
