@@ -110,9 +110,12 @@ def main(description: str) -> None:
                 if made_tokens[i] and made_tokens[i][-1] in model.config.end:
                     continue
                 made_tokens[i].append(token)
-                shown[i], before = text.decode(made_tokens[i]), shown[i]
+                now = text.decode(made_tokens[i])
+                if now.endswith("\ufffd"):  # a part of a character: the rest is in the next token
+                    continue
                 if len(prompts) == 1:
-                    print(shown[i][len(before) :], end="", flush=True)
+                    print(now[len(shown[i]) :], end="", flush=True)
+                shown[i] = now
             if all(each[-1] in model.config.end for each in made_tokens):
                 break
     print("" if len(prompts) == 1 else "\n".join(f"[{i}] {each}" for i, each in enumerate(shown)))

@@ -180,6 +180,20 @@ def test_the_program() -> None:
     assert "--top-p" in output_of(sys.executable, program, "--help")
 
 
+@pytest.mark.peer("tokenizers")
+def test_the_program_with_words(tmp_path: Path) -> None:
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    write_random_checkpoint(tmp_path, **STYLES["llama"])
+    words = Tokenizer(models.WordLevel({f"w{i}": i for i in range(203)}, unk_token="w0"))
+    words.pre_tokenizer = pre_tokenizers.Whitespace()
+    words.save(str(tmp_path / "tokenizer.json"))
+    said = output_of(sys.executable, EXAMPLES / "llama.py", tmp_path, "--prompt", "w5 w17 w3", "--count", "4")
+    checkpoint = Checkpoint(tmp_path)
+    made = generate(Model(checkpoint.config, checkpoint, "cpu"), [[5, 17, 3]], 4)
+    assert " ".join(f"w{tokens[0]}" for tokens in made) in said
+
+
 @pytest.mark.peer("transformers", "torch")
 @pytest.mark.parametrize("style", STYLES)
 def test_it_computes_what_transformers_does(style: str, tmp_path: Path) -> None:
