@@ -29,8 +29,9 @@ def test_examples_in_docstrings(module: ModuleType) -> None:
 def test_every_function_and_method_is_documented() -> None:
     for name in infinicore.__all__:
         assert inspect.getdoc(getattr(infinicore, name)), name
+    by_hand = {*nn.layers.__all__, *nn.normalisation.__all__, *nn.spatial.__all__}
     for name in nn.functional.__all__:
-        text = "" if name in nn.layers.__all__ else r"Element types: "
+        text = "" if name in by_hand else r"Element types: "
         assert re.search(text, inspect.getdoc(getattr(nn.functional, name)) or ""), name
     for kind in (infinicore.Tensor, infinicore.Graph, _core.Place):
         undocumented = [

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from . import functional, layers
+from . import functional, layers, normalisation, spatial
 
-__all__ = ["functional", "layers"]
+__all__ = ["functional", "layers", "normalisation", "spatial"]

@@ -72,7 +72,9 @@ def conv(np: Any, x: Any, w: Any, bias: Any, n: float, **lists: float) -> Any:
             slice(t * step, t * step + (size - 1) * stride + 1, stride)
             for t, step, size, stride in zip(tap, dilations, out, strides, strict=True)
         )
-        result += np.einsum("bgidhw,goi->bgodhw", wide[(..., *window)], weight[(..., *tap)])
+        of_all = (slice(None),) * 3
+        elements, weights = wide[of_all + window], weight[of_all + tap]
+        result += np.einsum("bgidhw,goi->bgodhw", elements, weights)
     result = result.reshape(batch, outputs, *out)
     if bias is not None:
         result = result + bias[:, None, None, None]

@@ -26,10 +26,14 @@ class Pooling {
 
   Pooling(const SpatialView& x, const SpatialView& y, const Windows& windows, const T* from, T* to,
           int64_t* indices = nullptr, const SpatialView* index_view = nullptr)
-      : x_(x), y_(y), windows_(windows), from_(from), to_(to), indices_(indices), index_view_(index_view) {}
+      : x_(x), y_(y), windows_(windows), from_(from), to_(to), indices_(indices), index_view_(index_view) {
+    is_whole_ = windows.is_adaptive && !indices && x.size[0] == 1 && x.size[1] == 1;
+    for (int d = 0; d < 3; ++d) is_whole_ = is_whole_ && y.size[d] == 1;
+  }
 
   // Of the result: batch, channel, depth and height are one number.
   void run_row(int64_t item) {
+    if (is_whole_) return run_whole(item);
     const int64_t h = item % y_.size[1], d = item / y_.size[1] % y_.size[0], image = item / (y_.size[0] * y_.size[1]);
     const int64_t channel = image % y_.channels, batch = image / y_.channels;
     deep_ = window_of(windows_, 0, d, x_.size[0], y_.size[0]);
@@ -51,6 +55,14 @@ class Pooling {
     return a + b;
   }
   Window wide(int64_t o) const { return window_of(windows_, 2, o, x_.size[2], y_.size[2]); }
+
+  // One result of a whole row.
+  void run_whole(int64_t item) {
+    const int64_t channel = item % y_.channels, batch = item / y_.channels;
+    const Window all = {0, x_.size[2], 1, x_.size[2]};
+    source_ = from_ + batch * x_.batch_stride + channel * x_.channel_stride;
+    put(to_ + batch * y_.batch_stride + channel * y_.channel_stride, 0, run_long(all), all.count);
+  }
 
   // As many results from `o` on as fit into the memory for columns; how many that were.
   int64_t run_piece(int64_t o, T* to) {
@@ -205,7 +217,8 @@ class Pooling {
   T* to_;
   int64_t* indices_;
   const SpatialView* index_view_;
-  Window deep_ = {}, high_ = {};
+  Window deep_ = {0, 1, 1, 1}, high_ = {0, 1, 1, 1};
+  bool is_whole_;
   const T* source_ = nullptr;
 };
 
