@@ -186,7 +186,8 @@ class CudaText:
             r"alignas(16) static char \1[1 << 17];",
             program,
         )
-        runner = self.runner(variant, "-DWRITTEN", program=host)
+        # Variants have variables of the same names and other sizes, which the process must not share.
+        runner = self.runner(variant, "-DWRITTEN", "-fno-gnu-unique", program=host)
         kernels = text.value.decode().split()
         for i, kernel in enumerate(kernels):
             assert runner.run_written(kernel.encode(), ctypes.byref(sizes, 8 * i), arguments), kernel

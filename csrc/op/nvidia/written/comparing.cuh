@@ -137,14 +137,16 @@ __device__ __forceinline__ T sum_up_to_lane(T value) {
 
 // Digits from the highest on. The first one of floating-point numbers has sign, exponent and some more: numbers of one size do
 // not all fall into one bin.
-constexpr int kDigitBits = kKeyBits < 11 ? kKeyBits : 11;
-constexpr int kBins = 1 << kDigitBits;
-constexpr int kBinGroups = kBins / 32;  // 8 to 64
+struct Digits {
+  static constexpr int kBits = kKeyBits < 11 ? kKeyBits : 11;
+  static constexpr int kBins = 1 << kBits;
+};
 
 // The bin in which the sum of all bins up to it reaches `wanted`, and the sum before it. `bin_sum(b)` is a bin's. All threads
 // get it; bins are complete before.
 template <class Sum, class BinSum>
 __device__ __forceinline__ unsigned find_bin(BinSum bin_sum, Sum wanted, Sum& before) {
+  constexpr unsigned kBinGroups = Digits::kBins / 32;  // 8 to 64
   __shared__ Sum group_sums[kBinGroups];
   __shared__ unsigned found;
   __shared__ Sum found_before;
@@ -186,12 +188,12 @@ __device__ __forceinline__ unsigned find_bin(BinSum bin_sum, Sum wanted, Sum& be
 // `equals` how many there are. `key(x)` gives keys.
 template <class KeyFunction>
 __device__ __forceinline__ Key select_key(const Row& row, KeyFunction key, unsigned& wanted, unsigned& equals) {
-  __shared__ unsigned bins[kBins];
+  __shared__ unsigned bins[Digits::kBins];
   Key known = 0, mask = 0;
-  for (int high = kKeyBits; high > 0; high -= kDigitBits) {
-    const int shift = high > kDigitBits ? high - kDigitBits : 0, width = high - shift;
+  for (int high = kKeyBits; high > 0; high -= Digits::kBits) {
+    const int shift = high > Digits::kBits ? high - Digits::kBits : 0, width = high - shift;
     __syncthreads();  // the bins of the last digit were read
-    for (unsigned b = threadIdx.x; b < kBins; b += blockDim.x) bins[b] = 0;
+    for (unsigned b = threadIdx.x; b < Digits::kBins; b += blockDim.x) bins[b] = 0;
     __syncthreads();
     visit(row, threadIdx.x, blockDim.x, [&](long long, X x, bool there) {
       const Key k = key(x);

@@ -77,13 +77,13 @@ __device__ __forceinline__ unsigned draw_candidate(const Row& row, const Weights
 
 // The place where the weights in the order of keys reach `limit`.
 __device__ __forceinline__ unsigned draw_by_digits(const Row& row, const Weights& weights, Sum limit) {
-  __shared__ unsigned limbs[3][kBins];
+  __shared__ unsigned limbs[3][Digits::kBins];
   __shared__ unsigned found;
   Key known = 0, mask = 0;
-  for (int high = kKeyBits; high > 0; high -= kDigitBits) {
-    const int shift = high > kDigitBits ? high - kDigitBits : 0, width = high - shift;
+  for (int high = kKeyBits; high > 0; high -= Digits::kBits) {
+    const int shift = high > Digits::kBits ? high - Digits::kBits : 0, width = high - shift;
     __syncthreads();  // the bins of the last digit were read
-    for (unsigned b = threadIdx.x; b < kBins; b += blockDim.x) limbs[0][b] = limbs[1][b] = limbs[2][b] = 0;
+    for (unsigned b = threadIdx.x; b < Digits::kBins; b += blockDim.x) limbs[0][b] = limbs[1][b] = limbs[2][b] = 0;
     __syncthreads();
     visit(row, threadIdx.x, blockDim.x, [&](long long, X x, bool there) {
       const Key key = draw_key(x);
