@@ -12,7 +12,7 @@ constexpr char kText[] =
     ;
 
 WrittenProgram program(const WrittenPlan& plan, const double*) {
-  return {"#define INFINIOP_TAKE\\n" + alias("Index", plan.tensor[tensor::indices].dtype) + count_type(plan.rest) +
+  return {"#define INFINIOP_TAKE\n" + alias("Index", plan.tensor[tensor::indices].dtype) + count_type(plan.rest) +
               moved_type("X", element_bytes(plan.tensor[tensor::output])),
           {"gather_elements"},
           0};
