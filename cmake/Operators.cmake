@@ -26,6 +26,7 @@ endforeach()
 file(GLOB op_sources CONFIGURE_DEPENDS csrc/op/*.cpp csrc/op/*/*.cpp csrc/op/nvidia/written/*.cpp)
 file(GLOB op_leveled_sources CONFIGURE_DEPENDS csrc/op/cpu/written/*.cpp)
 list(APPEND op_leveled_sources csrc/op/cpu/few_rows.cpp)
+file(GLOB op_once_sources CONFIGURE_DEPENDS csrc/op/cpu/written_once/*.cpp)
 list(FILTER op_sources EXCLUDE REGEX "csrc/op/(cpu/(tiles|few_rows)|generation/[a-z0-9]+)\\.cpp$")
 set(op_includes ${INFINIOP_GENERATED_DIR}/include ${INFINIOP_GENERATED_DIR}/build ${PROJECT_SOURCE_DIR}/include
                 ${PROJECT_SOURCE_DIR}/csrc)
@@ -36,6 +37,11 @@ set(op_loop_flags -O3 -fwrapv -ffp-contract=off -fno-math-errno -fno-trapping-ma
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # gcc's search for values that one branch already knows makes branches of choices between two, and then the loop is no vector.
   list(APPEND op_loop_flags -fno-tree-pre)
+endif()
+# What most processors have goes first for a compiler's time: plain loops are for those of before 2013.
+set(op_plain_effort -O3)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(op_plain_effort -O1)
 endif()
 function(infiniop_add_tiles name)
   add_library(infiniop_tiles_${name} OBJECT csrc/op/cpu/tiles.cpp ${op_leveled_sources})
@@ -52,7 +58,16 @@ endfunction()
 set_source_files_properties(csrc/op/cpu/few_rows.cpp PROPERTIES COMPILE_OPTIONS -ffp-contract=fast)
 
 set(op_tile_objects)
-infiniop_add_tiles(plain)
+infiniop_add_tiles(plain ${op_plain_effort})
+# These are the same for all: their speed is memory's.
+add_library(infiniop_written_once OBJECT ${op_once_sources})
+target_link_libraries(infiniop_written_once PRIVATE infinirt_flags)
+target_include_directories(infiniop_written_once PRIVATE ${op_includes})
+target_compile_definitions(infiniop_written_once PRIVATE INFINIOP_LEVEL=plain)
+target_compile_options(infiniop_written_once PRIVATE ${op_loop_flags} -O2)
+set_target_properties(infiniop_written_once PROPERTIES
+  POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+list(APPEND op_tile_objects $<TARGET_OBJECTS:infiniop_written_once>)
 # A sanitizer build looks for mistakes, not for speed, and one level has them all.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND NOT INFINIRT_SANITIZE)
   set(op_x86_levels ON)

@@ -344,7 +344,7 @@ infiniStatus_t compute(const char* function, const OperatorInfo& full, const voi
   if (values.attributes && info.written && info.written->broken_rule) {
     int64_t sizes[kMaxWrittenSizes];
     written_sizes(info, *descriptor->plan.written, values.attributes, sizes);
-    const char* broken = info.written->broken_rule(sizes, values.attributes);
+    const char* broken = info.written->broken_rule(sizes, values.attributes, *descriptor->plan.written);
     if (broken) return fail(function, INFINI_STATUS_BAD_PARAM, "%s", broken);
   }
   for (int t = 0; t < info.outputs + info.inputs; ++t) {

@@ -31,7 +31,8 @@ extern "C" int run_written(const char* name, const unsigned* sizes, const infini
   if (!kernel) return 0;
   gridDim = {sizes[0], 1, 1};
   blockDim = {sizes[1], 1, 1};
-  for (blockIdx.x = 0; blockIdx.x < gridDim.x; ++blockIdx.x) run_warps(blockDim.x, &threadIdx.x, [&] { kernel(*arguments); });
+  for (blockIdx.x = 0; blockIdx.x < gridDim.x; ++blockIdx.x)
+    run_warps(blockDim.x, &threadIdx.x, [&] { kernel(*arguments); });
   return 1;
 }
 #elif defined(ROWS)
@@ -60,14 +61,14 @@ extern "C" int run_rows(int vectors, unsigned blocks, void* const* o, const infi
 #include "fibers.h"
 #include "op/nvidia/few_rows.cu"
 
-extern "C" void run_few_rows(void* c, const void* a, const void* b, long long batch, long long columns, long long pieces,
-                             const long long* steps, float alpha, float beta) {
+extern "C" void run_few_rows(void* c, const void* a, const void* b, long long batch, long long columns,
+                             long long pieces, const long long* steps, float alpha, float beta) {
   const auto blocks = static_cast<unsigned>((columns * 32 + infiniop::kThreads - 1) / infiniop::kThreads);
   for (blockIdx.y = 0; blockIdx.y < batch; ++blockIdx.y) {
     for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
       run_block(infiniop::kThreads, &threadIdx.x, [&] {
-        multiply_few_rows(c, a, b, columns, pieces, steps[0], steps[1], steps[2], steps[3], steps[4], steps[5], steps[6],
-                          alpha, beta);
+        multiply_few_rows(c, a, b, columns, pieces, steps[0], steps[1], steps[2], steps[3], steps[4], steps[5],
+                          steps[6], alpha, beta);
       });
     }
   }

@@ -31,7 +31,10 @@ def test_functions_are_the_published_ones(operator: Operator) -> None:
         if operator.published:
             header, published = PUBLISHED[name]["header"], PUBLISHED[name]["params"]
             # What is const about a number that is passed by value is nobody's business.
-            plain = [[re.sub(r"^const (?=\w+$)", "", param) for param in each] for each in (types(params), published)]
+            plain = [
+                [re.sub(r"^const (?=\w+$)", "", param) for param in each]
+                for each in (types(params), published)
+            ]
             assert plain[0] == plain[1]
             assert header == f"infiniop/ops/{operator.file}.h"
         else:

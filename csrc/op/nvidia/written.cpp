@@ -12,6 +12,7 @@
 
 namespace infiniop::nvidia {
 
+#define INFINIOP_WRITTEN_ONCE INFINIOP_WRITTEN  // a difference for CPUs only
 #define INFINIOP_WRITTEN(name) extern const WrittenKernel written_##name;
 #include "infiniop/generated/written_list.inc"
 #undef INFINIOP_WRITTEN

@@ -115,7 +115,9 @@ def numbers(operator: Operator, values: Mapping[str, Any], at_compute: bool) -> 
     again = at_compute and repeats_dimensions(operator)
 
     def number(attribute: Attribute) -> Any:
-        return kinds.get(attribute.plain_type, kinds["int"])(values[attribute.name])  # others are enumerations
+        return kinds.get(attribute.plain_type, kinds["int"])(
+            values[attribute.name]
+        )  # others are enumerations
 
     if at_compute:
         given = [number(a) for a in operator.attributes if again or a.at_compute or a.repeated]

@@ -146,6 +146,12 @@ def moe_topk_trials(np: Any, random: Any) -> Any:
         }
 
 
+def moe_topk_sigmoid_trials(np: Any, random: Any) -> Any:
+    for trial in moe_topk_trials(np, random):
+        del trial["moe_softcapping"]
+        yield trial
+
+
 def moe_fused_gate_trials(np: Any, random: Any) -> Any:
     for t, n, k, groups, best, shared, factor, scales in (
         (5, 256, 8, 8, 4, 0, 2.5, 0),
@@ -182,7 +188,7 @@ def moe_operator(name: str, scores: str, reference: Any, header: str, *further: 
         kind="written",
         written=Written(
             {"topk_weights": "t k", "topk_indices": "t k", "gating_output": "t n", "correction_bias": "n"},
-            moe_topk_trials,
+            moe_topk_trials if further else moe_topk_sigmoid_trials,
             rules=(ENOUGH, MOST_EXPERTS),
         ),
         attributes=(

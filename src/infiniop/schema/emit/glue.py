@@ -46,7 +46,9 @@ def number_of(operator: Operator, attribute: Attribute) -> str:
     """An attribute, from what C was given."""
     if attribute.in_list and attribute.in_list.bytes:
         place = [a for a in operator.attributes if a.in_list == attribute.in_list].index(attribute)
-        return f"element_within<{attribute.ctype}>({attribute.in_list.name}, {attribute.in_list.bytes}, {place})"
+        return (
+            f"element_within<{attribute.ctype}>({attribute.in_list.name}, {attribute.in_list.bytes}, {place})"
+        )
     if attribute.in_list:
         members = [a for a in operator.attributes if a.in_list == attribute.in_list]
         length = attribute.in_list.length or str(len(members))
@@ -85,7 +87,9 @@ double place_of(const char* name, std::initializer_list<const char*> names) {
 
 def list_checks(operator: Operator) -> list[str]:
     """A list that is null has no elements to look at; it may be, where elements have defaults."""
-    lists = {a.in_list for a in operator.attributes if a.in_list and a.default is None and not a.in_list.length}
+    lists = {
+        a.in_list for a in operator.attributes if a.in_list and a.default is None and not a.in_list.length
+    }
     return [
         f"  if (!{each.name}{f' && {each.bytes} > 0' if each.bytes else ''}) "
         f'return fail(__func__, INFINI_STATUS_NULL_POINTER, "{each.name} is null; it must point at numbers");'

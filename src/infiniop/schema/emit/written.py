@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from .. import OPERATORS
+from .. import COMPILED_ONCE, OPERATORS
 from ..model import Operator, Tensor, Written
 
 WRITTEN = tuple(operator for operator in OPERATORS if operator.kind == "written")
@@ -164,4 +164,9 @@ def render_names() -> str:
 
 
 def render_list() -> str:
-    return "\n".join(f"INFINIOP_WRITTEN({operator.stem})" for operator in WRITTEN) + "\n"
+    """For the kernels' tables, in the order of their numbers."""
+    lines = [
+        f"INFINIOP_WRITTEN{'_ONCE' if operator in COMPILED_ONCE else ''}({operator.stem})"
+        for operator in WRITTEN
+    ]
+    return "\n".join(lines) + "\n"
