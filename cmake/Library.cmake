@@ -7,6 +7,7 @@ list(FILTER generated_sources INCLUDE REGEX "\\.cpp$")
 
 add_library(infinirt_objects OBJECT ${core_sources} ${generated_sources})
 add_dependencies(infinirt_objects infinirt_generated)
+infinirt_precompile(infinirt_objects)
 target_link_libraries(infinirt_objects PUBLIC infinirt_flags)
 target_include_directories(infinirt_objects PUBLIC
   ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/csrc ${INFINIRT_GENERATED_ROOT})
