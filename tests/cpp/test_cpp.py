@@ -7,12 +7,11 @@ import os
 import platform
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from building import background
 
-from installed import directory, program
 from plugin_files import toy
 from vendor_files import VENDORS, settings
 
@@ -66,38 +65,6 @@ SETTINGS = {
     "guarded": {"INFINIRT_CPU_MEMORY": "guarded"},
     "one worker": {"INFINIRT_CPU_THREADS": "1"},
 }
-
-
-@functools.cache
-def build_outcome(root: Path, variant: str) -> tuple[Path | None, str]:
-    """The folder of the variant's executables, or None and the output of what failed. Built once in a session."""
-    cmake = program("cmake")
-    if cmake is None:
-        return None, "cmake is not installed: the C++ tests need it (pip install cmake ninja)"
-    folder = root / variant
-    configure = [
-        cmake,
-        f"-S{ROOT}",
-        f"-B{folder}",
-        "-DCMAKE_BUILD_TYPE=Release",
-        "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG",  # compiles in two thirds of the time; the package has -O2
-        "-DINFINIRT_BUILD_TESTS=ON",
-        "-DINFINIRT_BUILD_PYTHON=OFF",
-        "-DINFINIRT_WERROR=ON",
-        f"-DINFINIRT_SANITIZE={'' if variant == 'release' else variant}",
-        f"-DPython_EXECUTABLE={sys.executable}",
-        # What was installed has been built with all its operators; they are the larger part.
-        f"-DINFINIRT_OPERATORS_FROM={directory('--lib-dir').parent if variant == 'release' else ''}",
-    ]
-    ninja = program("ninja")
-    if not (folder / "CMakeCache.txt").exists() and ninja is not None:
-        configure += ["-GNinja", f"-DCMAKE_MAKE_PROGRAM={ninja}"]
-    build = [cmake, "--build", str(folder), "--parallel", os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", "2")]
-    for command in (configure, build):
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        if done.returncode != 0:
-            return None, f"{' '.join(command)}\n{done.stdout[-20000:]}"
-    return folder / "tests", ""
 
 
 @functools.cache
@@ -202,8 +169,9 @@ def test_program_on_a_gpu(name: str, pytestconfig: pytest.Config) -> None:
 
 
 def built(cpp_variant: str, pytestconfig: pytest.Config) -> Path:
-    root = (pytestconfig.rootpath / pytestconfig.getoption("--cpp-build-root")).resolve()
-    folder, output = build_outcome(root, cpp_variant)
+    builds = pytestconfig.stash[background]
+    output = builds.wait(cpp_variant)
+    folder = None if output else builds.root / cpp_variant / "tests"
     if folder is None:
         pytest.fail(f"the {cpp_variant} build failed\n{output}", pytrace=False)
     return folder

@@ -14,13 +14,11 @@ ACTIVATIONS = """typedef enum {
 
 
 def activated(np: Any, row: Any, activation: float) -> Any:
-    sigmoid = lambda x: 1 / (1 + np.exp(-x))  # noqa: E731
     if activation == 0:
-        return row * sigmoid(row)
+        return row / (1 + np.exp(-row))
     gate, up = np.split(row, 2, axis=-1)
-    if activation == 1:
-        return gate * sigmoid(gate) * up
-    return 4 * np.tanh(gate / 4) * sigmoid(gate) * 25 * np.tanh(up / 25)
+    share = 1 / (1 + np.exp(-gate))
+    return gate * share * up if activation == 1 else 4 * np.tanh(gate / 4) * share * 25 * np.tanh(up / 25)
 
 
 def fused_moe(
