@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import re
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -103,10 +105,18 @@ class CudaText:
             "runtime.cpp",
         ]
         includes = [ROOT / "csrc", ROOT / "include", generated / "include", generated / "build"]
+        files = [HERE / "cuda_text.cpp", generated / "build/infiniop/generated/operators.cpp"]
+        files += [ROOT / "csrc/op" / name for name in sources]
+        options = ["-std=c++20", "-O1", "-fPIC", *(f"-I{path}" for path in includes)]
+
+        def compiled(number: int) -> Path:
+            output_of(self.compiler, *options, "-c", files[number], "-o", folder / f"{number}.o")
+            return folder / f"{number}.o"
+
+        with ThreadPoolExecutor(os.cpu_count()) as workers:
+            objects = list(workers.map(compiled, range(len(files))))
         output_of(
-            self.compiler, "-std=c++20", "-O1", "-shared", "-fPIC", HERE / "cuda_text.cpp",
-            *(ROOT / "csrc/op" / name for name in sources), generated / "build/infiniop/generated/operators.cpp", *(f"-I{path}" for path in includes),
-            f"-L{directory('--lib-dir')}", f"-Wl,-rpath,{directory('--lib-dir')}", "-linfinirt", "-o", built,
+            self.compiler, "-shared", *objects, f"-L{directory('--lib-dir')}", f"-Wl,-rpath,{directory('--lib-dir')}", "-linfinirt", "-o", built,
         )  # fmt: skip
         self.library = ctypes.CDLL(str(built))
         self.library.program.restype = ctypes.c_char_p

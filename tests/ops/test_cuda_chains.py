@@ -15,11 +15,6 @@ import infinirt
 pytestmark = pytest.mark.full
 
 
-@pytest.fixture(scope="module")
-def cuda(tmp_path_factory: pytest.TempPathFactory) -> CudaText:
-    return CudaText(tmp_path_factory.mktemp("chains"))
-
-
 def number(value: float, dtype: str) -> ChainStep:
     return ChainStep(
         BY_NAME["Fill"], (), dtypes=(dtype, dtype), element=np.array(value, NUMPY[dtype]).tobytes()

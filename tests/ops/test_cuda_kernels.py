@@ -23,11 +23,6 @@ WITHOUT_GPU = [
 ]
 
 
-@pytest.fixture(scope="module")
-def cuda(tmp_path_factory: pytest.TempPathFactory) -> CudaText:
-    return CudaText(tmp_path_factory.mktemp("cuda"))
-
-
 def compile_for(cuda: CudaText, described: Described, arch: str) -> bytes:
     """With the options that the library gives."""
     options = infinirt.ProgramOptions(

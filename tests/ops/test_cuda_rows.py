@@ -31,11 +31,6 @@ pytestmark = pytest.mark.full
 every_operator = pytest.mark.parametrize("operator", ROWS, ids=lambda operator: operator.name)
 
 
-@pytest.fixture(scope="module")
-def cuda(tmp_path_factory: pytest.TempPathFactory) -> CudaText:
-    return CudaText(tmp_path_factory.mktemp("cuda_rows"))
-
-
 def described(cuda: CudaText, operator: Operator, dtype: str, shape: tuple[int, ...]) -> DescribedRows:
     """Rows along the last dimension, everything contiguous."""
     shapes = {"element": shape, "column": shape[-1:], "row": shape[:-1]}

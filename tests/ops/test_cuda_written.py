@@ -16,11 +16,6 @@ ON_HOST = [*GROUPS["Order and choice"], *GROUPS["All up to an element"], *GROUPS
 TYPES = ("BF16", "F32", "F64", "I64", "U8")
 
 
-@pytest.fixture(scope="module")
-def cuda(tmp_path_factory: pytest.TempPathFactory) -> CudaText:
-    return CudaText(tmp_path_factory.mktemp("cuda_written"))
-
-
 def trials_of(operator: Operator) -> Iterator[Trial]:
     for dtype in (each for each in TYPES if each in operator.dtypes):
         for number, case in enumerate(cases(operator)):

@@ -61,11 +61,6 @@ def test_every_layout(operator: Operator) -> None:
                 try_out(operator, trial_of(operator, dtype, case, what, number, place))
 
 
-@pytest.fixture(scope="module")
-def cuda(tmp_path_factory: pytest.TempPathFactory) -> CudaText:
-    return CudaText(tmp_path_factory.mktemp("cuda_written"))
-
-
 @pytest.mark.full
 @pytest.mark.peer("nvidia-cuda-nvrtc")
 @every_operator
