@@ -58,8 +58,11 @@ def described(cuda: CudaText, operator: Operator, dtypes: list[str], layout: str
 @pytest.mark.peer("nvidia-cuda-nvrtc")
 @pytest.mark.parametrize("operator", WITHOUT_GPU, ids=lambda operator: operator.name)
 def test_every_kernel_compiles(operator: Operator, cuda: CudaText) -> None:
-    """Every type; every layout and architecture for some types."""
+    """Two types of each; every layout and architecture for some operators. A GPU compiles what it runs in its own tests."""
+    is_sample = WITHOUT_GPU.index(operator) % 8 == 0
     for number, dtype in enumerate(operator.dtypes):
+        if number not in (1, len(operator.dtypes) - 1) and not is_sample:
+            continue
         dtypes = types_of(operator, dtype)
         if operator.kind == "cast":
             dtypes[0] = operator.dtypes[(number * 5 + 3) % len(operator.dtypes)]
@@ -67,7 +70,7 @@ def test_every_kernel_compiles(operator: Operator, cuda: CudaText) -> None:
         names = [f"infiniop{operator.name}_elements"] + [f"infiniop{operator.name}"] * (first.width > 1)
         code = compile_for(cuda, first, "sm_90")
         assert all(name.encode() in code for name in names)
-        if number % 4 == 1:
+        if number % 4 == 1 and is_sample:
             compile_for(cuda, first, "sm_80")
             for layout in ("strided", "long"):
                 compile_for(cuda, described(cuda, operator, dtypes, layout), "sm_90")
@@ -113,7 +116,8 @@ def test_three_inputs_on_the_host(cuda: CudaText) -> None:
 
 @pytest.mark.parametrize("operator", MAPS, ids=lambda operator: operator.name)
 def test_every_expression_on_the_host(operator: Operator, cuda: CudaText) -> None:
-    for dtype in {operator.dtypes[1], operator.dtypes[-1]}:
+    # Operators take turns with a narrow type and the last one.
+    for dtype in (operator.dtypes[1 if MAPS.index(operator) % 2 else -1],):
         kinds = types_of(operator, dtype)[1:]
         inputs = []
         for i, kind in enumerate(kinds):

@@ -57,8 +57,10 @@ def compile_for(cuda: CudaText, text: str, arch: str, target: str = "cubin") -> 
 @every_operator
 def test_every_kernel_compiles(operator: Operator, cuda: CudaText) -> None:
     for number, dtype in enumerate(operator.dtypes):
+        if number not in (1, len(operator.dtypes) - 1):
+            continue
         # Rows of a warp, of a block, and such as no registers hold.
-        for length in (64, 4096, 1 << 20) if number % 2 and dtype in FLOATS else (4096,):
+        for length in (64, 4096, 1 << 20) if number == 1 and dtype in FLOATS else (4096,):
             made = described(cuda, operator, dtype, (64, length))
             code = compile_for(cuda, made.text, "sm_90")
             assert f"infiniop{operator.name}_elements".encode() in code

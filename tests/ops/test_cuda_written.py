@@ -13,14 +13,14 @@ from infiniop.schema import GROUPS, Operator
 
 # Those whose text has nothing that only a GPU has.
 ON_HOST = [*GROUPS["Order and choice"], *GROUPS["All up to an element"], *GROUPS["Experts of tokens"]]
-TYPES = ("BF16", "F32", "F64", "I64", "U8")
+TYPES = ("BF16", "U8")  # compiling is most of the time
 
 
 def trials_of(operator: Operator) -> Iterator[Trial]:
     for dtype in (each for each in TYPES if each in operator.dtypes):
-        for number, case in enumerate(cases(operator)):
+        for number, case in enumerate(cases(operator)[:4]):
             yield trial_of(operator, dtype, case, f"trial {number}")
-            if dtype in ("F32", "U8") and number < 3:
+            if number == 0:
                 yield trial_of(operator, dtype, case, f"trial {number}, with gaps", 0, with_gaps)
                 yield trial_of(operator, dtype, case, f"trial {number}, turned", 0, turned)
 

@@ -40,6 +40,7 @@ def run_tests(*nouns: str, **environment: str) -> None:
     assert int(passed[1]) > 10 * len(reasons)
 
 
+@pytest.mark.full
 def test_on_the_smallest_backend() -> None:
     run_tests(*NOUNS, INFINIRT_CPU_MIN="1", INFINIRT_TEST_DEVICE_TYPE="cpu-min")
 
@@ -60,6 +61,7 @@ def test_on_a_plugin(define: str, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.full
 def test_on_a_backend_in_python(tmp_path: Path) -> None:
     """As a package brings it: announced by an entry point."""
     run_tests(

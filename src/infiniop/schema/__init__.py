@@ -51,9 +51,12 @@ GROUPS: dict[str, tuple[Operator, ...]] = {
     "Few bits with scales": QUANTISATION,
     "Losses": LOSSES,
 }
-# Of written operators those that move elements more than they compute: their kernels for the CPU, csrc/op/cpu/written_once, are compiled once
-# for every processor, not for each instruction set, which would take longer than all others together.
-COMPILED_ONCE: tuple[Operator, ...] = (*INDEXING, *MOVING, *VECTORS, *SCANS, *ROUTING, *RESIZING, *LOSSES)
+# Of written operators those that move and compare elements more than they compute: their kernels for the CPU, csrc/op/cpu/written_once, are
+# compiled once for every processor, not for each instruction set, which would take longer than all others together.
+COMPILED_ONCE: tuple[Operator, ...] = (
+    *(*INDEXING, *MOVING, *SELECTION, *VECTORS, *SCANS, *ROUTING, *RESIZING, *LOSSES),
+    *(operator for operator in SPATIAL if operator.name != "Conv"),
+)
 OPERATORS: tuple[Operator, ...] = tuple(
     sorted((operator for group in GROUPS.values() for operator in group), key=lambda operator: operator.name)
 )
