@@ -79,21 +79,21 @@ def test_cuda_text_compiles(operator: Operator, cuda: CudaText, tmp_path: Path) 
             texts.add(cuda.describe_written(operator, tensors, **trial.values))
     assert texts
     # One of each text: a GPU compiles them all in its tests, and the narrow types, which come first, need most.
-    for program, variant in sorted(texts)[:1]:
-        kind = (program, *(line for line in variant.splitlines() if line.startswith("#define")))
-        if kind in compiled:
-            continue
-        compiled.add(kind)
-        options = infinirt.ProgramOptions(
-            name="written.cu",
-            arch="sm_90",
-            std=None,
-            headers={**cuda.files, "variant.h": variant},
-            extra=cuda.options,
-        )
-        log = io.StringIO()
-        infinirt.Program(program, "c++", options).compile("cubin", logs=log)
-        assert log.getvalue() == "", variant
+    program, variant = min(texts)
+    kind = (program, *(line for line in variant.splitlines() if line.startswith("#define")))
+    if kind in compiled:
+        pytest.skip("another operator has the same text, and compiled it")
+    compiled.add(kind)
+    options = infinirt.ProgramOptions(
+        name="written.cu",
+        arch="sm_90",
+        std=None,
+        headers={**cuda.files, "variant.h": variant},
+        extra=cuda.options,
+    )
+    log = io.StringIO()
+    infinirt.Program(program, "c++", options).compile("cubin", logs=log)
+    assert log.getvalue() == "", variant
 
 
 def test_trials_have_elements() -> None:
