@@ -55,10 +55,10 @@ demo: $(VENV)/package
 	@$(BIN)/python -m infinirt demo
 
 test: $(VENV)/package
-	@$(PYTEST) tests
+	@tools/test.sh $(PYTEST)
 
 test-full: $(VENV)/peers
-	@$(PYTEST) -m "not soak" --require-peers --cpp-variants=release,thread,address --timeout=900 tests
+	@tools/test.sh $(PYTEST) -m "not soak" --require-peers --cpp-variants=release,thread,address --timeout=900
 
 soak: $(VENV)/package
 	@$(PYTEST) -m soak --timeout=3600 tests
