@@ -6,6 +6,7 @@
 #include "op/nvidia/element_wise.h"
 #include "op/nvidia/few_rows.h"
 #include "op/nvidia/matmul.h"
+#include "op/nvidia/matmul_search.h"
 #include "op/runtime.h"
 #include "op/tensor.h"
 
@@ -166,11 +167,16 @@ class PreparedGemm final : public Prepared {
     if (auto error = api().DeviceGetAttribute(&generation, infinirtDevAttrComputeCapabilityMajor, device)) return error;
     // As much as the library's own defaults are: more from Hopper on.
     const size_t most = (generation >= 9 ? size_t{32} : size_t{4}) << 20;
-    auto error = matmul_->choose(handle_, most, kVectorAlignment, &aligned_);
-    has_aligned_ = error == infinirtSuccess;
+    constexpr int kProposals = 8;
+    std::vector<LtHeuristic> proposals;
+    has_aligned_ = matmul_->propose(handle_, most, kVectorAlignment, kProposals, &proposals) == infinirtSuccess;
+    if (has_aligned_) {
+      aligned_ = worth_searching(p) ? fastest(handle_, *matmul_, p, dtype_, proposals) : proposals.front();
+    }
     // For addresses that only an element's size divides.
-    const auto other = matmul_->choose(handle_, most, static_cast<uint32_t>(size_of(dtype_)), &any_);
+    const auto other = matmul_->propose(handle_, most, static_cast<uint32_t>(size_of(dtype_)), 1, &proposals);
     has_any_ = other == infinirtSuccess;
+    if (has_any_) any_ = proposals.front();
     if (!has_aligned_ && !has_any_) return other;
     library_offset_ = take(std::max(has_aligned_ ? aligned_.workspace_size : 0, has_any_ ? any_.workspace_size : 0));
     return infinirtSuccess;

@@ -74,25 +74,32 @@ infinirtError_t Matmul::describe(const Product& p, infiniDtype_t dtype) {
   return make_layout(&result_, type, p.n, p.m, c.leading, p.batch, p.c.batch_stride);
 }
 
-infinirtError_t Matmul::choose(LtHandle handle, size_t most_workspace, uint32_t alignment, LtHeuristic* chosen) const {
+infinirtError_t Matmul::propose(LtHandle handle, size_t most_workspace, uint32_t alignment, int most,
+                                std::vector<LtHeuristic>* proposals) const {
   LtPreference preference = nullptr;
   if (auto error = library_.check(library_.MatmulPreferenceCreate(&preference), "making preferences")) return error;
-  const uint64_t most = most_workspace;
-  LtStatus status = library_.MatmulPreferenceSetAttribute(preference, kLtPreferMostWorkspace, &most, sizeof most);
+  const uint64_t most_bytes = most_workspace;
+  LtStatus status =
+      library_.MatmulPreferenceSetAttribute(preference, kLtPreferMostWorkspace, &most_bytes, sizeof most_bytes);
   for (int operand = 0; status == 0 && operand < 4; ++operand) {
     status = library_.MatmulPreferenceSetAttribute(preference, kLtPreferAlignmentOfA + operand, &alignment,
                                                    sizeof alignment);
   }
   int found = 0;
-  *chosen = {};
+  proposals->assign(static_cast<size_t>(most), {});
   if (status == 0) {
-    status = library_.MatmulAlgoGetHeuristic(handle, matmul_, first_, second_, result_, result_, preference, 1, chosen,
-                                             &found);
+    status = library_.MatmulAlgoGetHeuristic(handle, matmul_, first_, second_, result_, result_, preference, most,
+                                             proposals->data(), &found);
   }
   library_.MatmulPreferenceDestroy(preference);
+  proposals->resize(static_cast<size_t>(status == 0 ? found : 0));
+  LtStatus refused = 0;
+  std::erase_if(*proposals, [&](const LtHeuristic& proposal) {
+    if (proposal.state != 0) refused = proposal.state;
+    return proposal.state != 0;
+  });
   constexpr LtStatus kNotSupported = 15;
-  if (status == 0 && found == 0) status = kNotSupported;
-  if (status == 0) status = chosen->state;
+  if (status == 0 && proposals->empty()) status = refused != 0 ? refused : kNotSupported;
   return library_.check(status, "choosing an algorithm");
 }
 

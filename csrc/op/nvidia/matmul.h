@@ -1,6 +1,8 @@
 // One product of matrices in cuBLASLt's terms. Nothing here launches anything.
 #pragma once
 
+#include <vector>
+
 #include "op/nvidia/cublaslt.h"
 #include "op/product.h"
 
@@ -17,8 +19,9 @@ class Matmul {
 
   // c must be in rows; a and b in rows or columns. `dtype` is the element type.
   infinirtError_t describe(const Product& product, infiniDtype_t dtype);
-  // The library's choice for operands at multiples of `alignment`; NotSupported where it has none.
-  infinirtError_t choose(LtHandle handle, size_t most_workspace, uint32_t alignment, LtHeuristic* chosen) const;
+  // The library's proposals for operands at multiples of `alignment`, its favourite first; NotSupported where it has none.
+  infinirtError_t propose(LtHandle handle, size_t most_workspace, uint32_t alignment, int most,
+                          std::vector<LtHeuristic>* proposals) const;
   infinirtError_t enqueue(LtHandle handle, const LtHeuristic& chosen, double alpha, double beta, void* c, const void* a,
                           const void* b, void* workspace, infinirtStream_t stream) const;
 
