@@ -21,7 +21,7 @@ from infinirt.__main__ import part_path
 
 ROUNDS = int(os.environ.get("INFINIRT_BENCH_ROUNDS", "11"))
 REPEATS = 20
-DTYPES = {"F8": (11, 1), "F16": (12, 2), "BF16": (19, 2), "F32": (13, 4), "F64": (14, 8)}
+DTYPES = {"F8": (11, 1), "F16": (12, 2), "BF16": (19, 2), "F32": (13, 4), "F64": (14, 8), "I64": (6, 8)}
 BY_NAME = {operator.name: operator for operator in OPERATORS}
 
 
@@ -140,6 +140,29 @@ def rows(bench: Bench, memory: list[int]) -> None:
         print(f"{what:34}{rate:8.2f}{rate / copied:11.2f}{seconds * 1e3:12.1f}")
 
 
+def rotations(bench: Bench, memory: list[int]) -> None:
+    """RoPE of 8192 positions of 64 heads; the tables of angles are small beside them."""
+    stream = ctypes.c_void_p(int(bench.stream))
+    positions, heads, size = 8192, 64, 128
+    copy = bench.seconds(
+        lambda: rt.infinirtMemcpyAsync(memory[0], memory[1], positions * heads * size * 2, 3, bench.stream)
+    )
+    given = bench.tensor("BF16", [positions, heads, size])
+    ids, table = bench.tensor("I64", [positions]), bench.tensor("F32", [positions, size // 2])
+    places = (ctypes.c_int64 * positions)(*range(positions))
+    ok(rt.infinirtMemcpy(memory[2], ctypes.addressof(places), ctypes.sizeof(places), 1))
+    for algorithm, what in ((1, "halves"), (0, "neighbours")):
+        made, _ = bench.create(BY_NAME["RoPE"], [given, given, ids, table, table, algorithm])
+        addresses = [ctypes.c_void_p(memory[at]) for at in (0, 1, 2, 3, 4)]
+        arguments = (made, None, ctypes.c_size_t(0), *addresses, stream)
+        took = bench.seconds(lambda a=arguments: bench.library.infiniopRoPE(*a))
+        moved = 2 * positions * heads * size * 2 + 2 * positions * size // 2 * 4
+        what = f"RoPE, bf16, {positions} x {heads} x {size}, {what}"
+        print(
+            f"{what:42}{moved / took / 1e12:8.2f}{copy / took * moved / (2 * positions * heads * size * 2):11.2f}"
+        )
+
+
 def products(bench: Bench, memory: list[int]) -> None:
     print(f"\n{'product':34}{'TFLOP/s':>8}{'ms to make':>23}")
     stream = ctypes.c_void_p(int(bench.stream))
@@ -170,6 +193,7 @@ def main() -> int:
         ok(rt.infinirtMemset(address, 0, 8192 * 8192 * 4))
     element_wise(bench, memory)
     rows(bench, memory)
+    rotations(bench, memory)
     products(bench, memory)
     return 0
 

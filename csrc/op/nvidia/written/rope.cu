@@ -38,6 +38,50 @@ __device__ __forceinline__ void read_table(const void* table, const TensorView& 
   for (int i = 0; i < Width; ++i) to[i] = C(widen(from[i * view.stride[1]]));
 }
 
+template <int Width>
+__device__ __forceinline__ void read_pieces(const X* from, unsigned first, unsigned second, long long step, X (&element)[2 * Width]) {
+  if constexpr (Width == 1) {
+    element[0] = from[first * step];
+    element[1] = from[second * step];
+  } else {
+    const Piece<Width> low = *reinterpret_cast<const Piece<Width>*>(from + first);
+    const Piece<Width> high = *reinterpret_cast<const Piece<Width>*>(from + second);
+#pragma unroll
+    for (int i = 0; i < Width; ++i) {
+      element[i] = low.element[i];
+      element[Width + i] = high.element[i];
+    }
+  }
+}
+
+template <int Width>
+__device__ __forceinline__ void write_pieces(X* to, unsigned first, unsigned second, long long step, const X (&element)[2 * Width]) {
+  if constexpr (Width == 1) {
+    to[first * step] = element[0];
+    to[second * step] = element[1];
+  } else {
+    Piece<Width> low, high;
+#pragma unroll
+    for (int i = 0; i < Width; ++i) {
+      low.element[i] = element[i];
+      high.element[i] = element[Width + i];
+    }
+    *reinterpret_cast<Piece<Width>*>(to + first) = low;
+    *reinterpret_cast<Piece<Width>*>(to + second) = high;
+  }
+}
+
+template <int Width>
+__device__ __forceinline__ void turn_pairs(const C (&cos)[Width], const C (&sin)[Width], X (&element)[2 * Width]) {
+#pragma unroll
+  for (int i = 0; i < Width; ++i) {
+    const int one = kNeighbours ? 2 * i : i, other = kNeighbours ? 2 * i + 1 : Width + i;
+    const C u = widen(element[one]), v = widen(element[other]);
+    element[one] = Narrow<X>::of(u * cos[i] - v * sin[i]);
+    element[other] = Narrow<X>::of(u * sin[i] + v * cos[i]);
+  }
+}
+
 // A thread takes one place of a head for kHeads heads, which have the same angles.
 template <int Width>
 __device__ __forceinline__ void turn(const WrittenArguments& a) {
@@ -78,42 +122,17 @@ __device__ __forceinline__ void turn(const WrittenArguments& a) {
     const unsigned first = kNeighbours ? 2 * pair : pair;
     const unsigned second = kNeighbours ? first + Width : pair + half;
     const unsigned last = heads - first_head < kHeads ? heads - first_head : kHeads;
+    // All is read before anything is written: y may be x, so the compiler cannot put the reads of the next head first.
+    X element[kHeads][2 * Width];
 #pragma unroll
     for (unsigned h = 0; h < kHeads; ++h) {
-      if (h >= last) break;
-      X element[2 * Width];
-      if constexpr (Width == 1) {
-        element[0] = from[h * x_head + first * x_last];
-        element[1] = from[h * x_head + second * x_last];
-      } else {
-        const Piece<Width> low = *reinterpret_cast<const Piece<Width>*>(from + h * x_head + first);
-        const Piece<Width> high = *reinterpret_cast<const Piece<Width>*>(from + h * x_head + second);
+      if (h < last) read_pieces<Width>(from + h * x_head, first, second, x_last, element[h]);
+    }
 #pragma unroll
-        for (int i = 0; i < Width; ++i) {
-          element[i] = low.element[i];
-          element[Width + i] = high.element[i];
-        }
-      }
-#pragma unroll
-      for (int i = 0; i < Width; ++i) {
-        constexpr bool kTogether = kNeighbours;
-        const int one = kTogether ? 2 * i : i, other = kTogether ? 2 * i + 1 : Width + i;
-        const C u = widen(element[one]), v = widen(element[other]);
-        element[one] = Narrow<X>::of(u * cos[i] - v * sin[i]);
-        element[other] = Narrow<X>::of(u * sin[i] + v * cos[i]);
-      }
-      if constexpr (Width == 1) {
-        to[h * y_head + first * y_last] = element[0];
-        to[h * y_head + second * y_last] = element[1];
-      } else {
-        Piece<Width> low, high;
-#pragma unroll
-        for (int i = 0; i < Width; ++i) {
-          low.element[i] = element[i];
-          high.element[i] = element[Width + i];
-        }
-        *reinterpret_cast<Piece<Width>*>(to + h * y_head + first) = low;
-        *reinterpret_cast<Piece<Width>*>(to + h * y_head + second) = high;
+    for (unsigned h = 0; h < kHeads; ++h) {
+      if (h < last) {
+        turn_pairs<Width>(cos, sin, element[h]);
+        write_pieces<Width>(to + h * y_head, first, second, y_last, element[h]);
       }
     }
   }
