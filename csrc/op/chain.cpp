@@ -156,7 +156,7 @@ struct ChainRequest {
   infiniStatus_t make_nest(ChainNest* nest) const {
     NestBuilder<kMaxChainOperands> builder(operand_count);
     const auto& whole = shape->shape;
-    for (size_t d = 0; d < whole.size(); ++d) {
+    for (const size_t d : shape->dimensions_by_stride()) {
       int64_t strides[kMaxChainOperands] = {};
       for (int t = 0; t < operand_count; ++t) {
         const Tensor& tensor = *tensors[t];

@@ -155,7 +155,7 @@ struct Request {
     const auto& out = tensors[0]->shape;
     const int operands = 1 + info.inputs;
     NestBuilder<kMaxOperands> builder(operands);
-    for (size_t d = 0; d < out.size(); ++d) {
+    for (const size_t d : tensors[0]->dimensions_by_stride()) {
       int64_t strides[kMaxOperands] = {};
       for (int t = 0; t < operands; ++t) {
         const Tensor& tensor = *tensors[t];

@@ -1,7 +1,9 @@
 #include "op/tensor.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <new>
+#include <numeric>
 
 #include "infiniop/tensor_descriptor.h"
 #include "op/runtime.h"
@@ -38,6 +40,14 @@ bool is_whole(infiniDtype_t dtype) { return dtype >= INFINI_DTYPE_BOOL && dtype 
 const char* name_of(infiniDtype_t dtype) { return facts(dtype).name; }
 
 bool Tensor::is_empty() const { return std::find(shape.begin(), shape.end(), 0) != shape.end(); }
+
+std::vector<size_t> Tensor::dimensions_by_stride() const {
+  std::vector<size_t> order(shape.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return std::abs(strides[a]) > std::abs(strides[b]); });
+  return order;
+}
 
 std::string show(const std::vector<size_t>& shape) {
   std::string text = "(";

@@ -24,6 +24,8 @@ struct Tensor final : Object {
   std::vector<ptrdiff_t> strides;  // in elements
 
   bool is_empty() const;
+  // Its dimensions from the one with the farthest elements to the one with the nearest: memory is best walked through in this order.
+  std::vector<size_t> dimensions_by_stride() const;
 };
 
 // "(2, 3)"; "()" for a tensor without dimensions.

@@ -93,7 +93,23 @@ extern "C" int run_chain(int vectors, unsigned blocks, void* const* o, const inf
   return 1;
 }
 #else
+#include "fibers.h"
 #include "op/nvidia/kernel.cu"
+
+// Threads of a block in turns, since they wait for each other.
+extern "C" int run_tiles(unsigned blocks, void* out, const void* in0, const void* in1, const void* in2,
+                         const infiniop::Arguments* given, const double* attributes) {
+#ifdef INFINIOP_TILES_KERNEL
+  infiniop::Arguments args = *given;
+  std::memcpy(args.attributes, attributes, sizeof args.attributes);
+  for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
+    run_block(infiniop::kThreads, &threadIdx.x, [&] { INFINIOP_TILES_KERNEL(out, in0, in1, in2, args); });
+  }
+  return 1;
+#else
+  return 0;
+#endif
+}
 
 extern "C" int run(int vectors, unsigned blocks, void* out, const void* in0, const void* in1, const void* in2,
                    const infiniop::Arguments* given, const double* attributes, const unsigned char* element) {

@@ -51,6 +51,7 @@ class Described:
     width: int
     arguments: tuple[bytes, bytes]
     blocks: tuple[int, int]
+    tiles: int = 0  # blocks of the kernel for tiles, where the plan has one
 
 
 @dataclass
@@ -196,8 +197,7 @@ class CudaText:
             r"alignas(16) static char \1[1 << 17];",
             program,
         )
-        # Variants have variables of the same names and other sizes, which the process must not share.
-        runner = self.runner(variant, "-DWRITTEN", "-fno-gnu-unique", program=host)
+        runner = self.runner(variant, "-DWRITTEN", program=host)
         kernels = text.value.decode().split()
         for i, kernel in enumerate(kernels):
             assert runner.run_written(kernel.encode(), ctypes.byref(sizes, 8 * i), arguments), kernel
@@ -213,7 +213,7 @@ class CudaText:
         """Operands in the order output, inputs; strides in bytes, of the output's shape."""
         text = ctypes.create_string_buffer(NAME_SIZE)
         elements, vectors = (ctypes.create_string_buffer(ARGUMENTS_SIZE) for _ in range(2))
-        blocks = (ctypes.c_uint * 2)()
+        blocks = (ctypes.c_uint * 3)()
         flat = [step for steps in strides for step in steps]
         width = self.library.describe(
             f"infiniop{operator.name}".encode(), KINDS.index(operator.kind),
@@ -223,7 +223,9 @@ class CudaText:
             elements, vectors, blocks,
         )  # fmt: skip
         assert width > 0
-        return Described(text.value.decode(), width, (elements.raw, vectors.raw), (blocks[0], blocks[1]))
+        return Described(
+            text.value.decode(), width, (elements.raw, vectors.raw), (blocks[0], blocks[1]), blocks[2]
+        )
 
     def describe_arrays(self, operator: Operator, dtypes: Sequence[str], arrays: Sequence[Any]) -> Described:
         shape = arrays[0].shape
@@ -249,6 +251,23 @@ class CudaText:
                 (ctypes.c_double * 2)(*[*attributes, 0.0, 0.0][:2]), element.ljust(16, b"\0"),
             )  # fmt: skip
         return described.width
+
+    def run_tiles_on_host(
+        self,
+        operator: Operator,
+        dtypes: Sequence[str],
+        arrays: Sequence[Any],
+        attributes: Sequence[float] = (),
+    ) -> None:
+        """The kernel for inputs that lie across the output's rows; the plan must have it."""
+        described = self.describe_arrays(operator, dtypes, arrays)
+        assert described.tiles > 0, described.text
+        pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+        pointers += [ctypes.c_void_p()] * (4 - len(pointers))
+        numbers = (ctypes.c_double * 2)(*[*attributes, 0.0, 0.0][:2])
+        assert self.runner(described.text).run_tiles(
+            described.tiles, *pointers, described.arguments[0], numbers
+        )
 
     def describe_chain(
         self, dtypes: Sequence[str], arrays: Sequence[Any], steps: Sequence[ChainStep]
@@ -342,8 +361,9 @@ class CudaText:
             (place / "kernels.inc").write_text("".join(f"KERNEL({name})\n" for name in names))
             built = place / "run.so"
             assert self.compiler is not None
+            # -fno-gnu-unique: variants have variables of the same names and other sizes, which the process must not share.
             output_of(
-                self.compiler, "-x", "c++", "-std=c++17", "-O1", "-w", "-fwrapv", "-ffp-contract=off", "-shared", "-fPIC",
+                self.compiler, "-x", "c++", "-std=c++17", "-O1", "-w", "-fwrapv", "-ffp-contract=off", "-fno-gnu-unique", "-shared", "-fPIC",
                 *options, HERE / "cuda_on_host.cpp", f"-I{place}", f"-I{HERE}", f"-I{ROOT / 'csrc'}",
                 f"-I{self.folder / 'generated/build'}", "-o", built,
             )  # fmt: skip

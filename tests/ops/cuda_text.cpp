@@ -38,6 +38,7 @@ extern "C" int describe(const char* name, int kind, int map, unsigned truths, in
   *vectors = nvidia::arguments_of(plan, variant, variant.width);
   blocks[0] = nvidia::blocks_of(*elements, 1);
   blocks[1] = nvidia::blocks_of(*vectors, variant.width);
+  blocks[2] = variant.tiling.edge > 0 ? nvidia::blocks_of(plan.nest, variant.tiling) : 0;
   return variant.width;
 }
 

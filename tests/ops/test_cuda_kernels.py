@@ -110,6 +110,64 @@ def test_every_layout_on_the_host(dtype: str, cuda: CudaText) -> None:
     run_layouts(cuda, BY_NAME["Add"], dtype)
 
 
+def across(operator: Operator, dtype: str) -> list[tuple[str, list[np.ndarray]]]:
+    """Outputs and inputs of which some lie across: whole squares and parts, more dimensions, repeated and backward operands."""
+
+    def make(shape: tuple[int, ...], i: int) -> np.ndarray:
+        return ordinary(operator, dtype, shape, i)
+
+    cases = []
+    for what, shape, inputs in (
+        ("a matrix", (70, 130), [make((130, 70), 0).T, make((70, 130), 1), make((130, 70), 2).T]),
+        ("exact squares", (64, 128), [make((128, 64), 0).T, make((128, 64), 1).T, make((64, 128), 2)]),
+        (
+            "three dimensions",
+            (3, 20, 33),
+            [
+                make((3, 33, 20), 0).transpose(0, 2, 1),
+                make((20, 33, 3), 1).transpose(2, 0, 1),
+                make((33,), 2),
+            ],
+        ),
+        ("backwards", (40, 50), [make((50, 40), 0)[::-1].T, make((40, 50), 1)[::-1, ::-1], make((40, 1), 2)]),
+    ):
+        inputs = inputs[: len(operator.inputs)]
+        cases.append((what, [output(operator, dtype, shape), *inputs]))
+    return cases
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [("Add", "BF16"), ("Add", "F64"), ("Addcmul", "F32"), ("Silu", "F16"), ("Equal", "I32")],
+)
+def test_inputs_across_the_output_on_the_host(name: str, dtype: str, cuda: CudaText) -> None:
+    operator = BY_NAME[name]
+    for what, (out, *inputs) in across(operator, dtype):
+        values = values_of(operator)
+        expected = np.broadcast_to(reference(operator, inputs, dtype, **values), out.shape)
+        cuda.run_tiles_on_host(operator, types_of(operator, dtype), [out, *inputs], list(values.values()))
+        check(operator, out, expected, types_of(operator, dtype)[0], f"{name} of {dtype}, {what}")
+
+
+def test_every_type_is_copied_across_on_the_host(cuda: CudaText) -> None:
+    for dtype in EVERYTHING:
+        size = np.dtype(NUMPY[dtype]).itemsize
+        bits = np.random.default_rng(1).integers(0, 2, (65, 33, size), dtype=np.uint8)
+        raw = bits.view(NUMPY[dtype])[..., 0]
+        out = np.zeros((33, 65), dtype=raw.dtype)
+        cuda.run_tiles_on_host(BY_NAME["Rearrange"], [dtype] * 2, [out, raw.T])
+        assert out.tobytes() == np.ascontiguousarray(raw.T).tobytes(), dtype
+
+
+@pytest.mark.peer("nvidia-cuda-nvrtc")
+def test_kernels_for_tiles_compile(cuda: CudaText) -> None:
+    for name, dtypes in (("Add", ["BF16"] * 3), ("Rearrange", ["C128"] * 2), ("Addcmul", ["F64"] * 4)):
+        sizes = [np.dtype(NUMPY[dtype]).itemsize for dtype in dtypes]
+        strides = [[sizes[0] * 64, sizes[0]], *([size, size * 64] for size in sizes[1:])]
+        code = compile_for(cuda, cuda.describe(BY_NAME[name], dtypes, [64, 64], strides), "sm_90")
+        assert f"infiniop{name}_tiles".encode() in code
+
+
 def test_three_inputs_on_the_host(cuda: CudaText) -> None:
     run_layouts(cuda, BY_NAME["Addcmul"], "F16")
 

@@ -19,6 +19,7 @@ class PreparedElementWise final : public Prepared {
  public:
   PreparedElementWise(const Plan& plan, const Variant& variant, const Program& program)
       : program_(program), width_(variant.width), operands_(plan.nest.operands) {
+    if (variant.tiling.edge > 0) tiles_ = blocks_of(plan.nest, variant.tiling);
     elements_ = arguments_of(plan, variant, 1);
     vectors_ = arguments_of(plan, variant, width_);
     for (int t = 0; t < operands_; ++t) {
@@ -42,6 +43,10 @@ class PreparedElementWise final : public Prepared {
     std::memcpy(arguments.attributes, plan.attributes, sizeof arguments.attributes);
     std::memcpy(arguments.element, plan.element, sizeof arguments.element);
     void* args[] = {&addresses[0], &addresses[1], &addresses[2], &addresses[3], &arguments};
+    if (tiles_ > 0) {
+      const auto* kernel = reinterpret_cast<const void*>(program_.further.front());
+      return api().LaunchKernel(kernel, {tiles_, 1, 1}, {kThreads, 1, 1}, args, 0, stream);
+    }
     const auto* kernel = reinterpret_cast<const void*>(in_vectors ? program_.vectors : program_.elements);
     return api().LaunchKernel(kernel, {blocks_of(arguments, in_vectors ? width_ : 1), 1, 1}, {kThreads, 1, 1}, args, 0,
                               stream);
@@ -59,6 +64,7 @@ class PreparedElementWise final : public Prepared {
 
   Program program_;
   int width_, operands_;
+  unsigned tiles_ = 0;  // blocks of the kernel for tiles, where it is the one to launch
   Arguments elements_, vectors_;
   size_t element_alignment_[kMaxOperands];
   size_t item_alignment_[kMaxOperands];
@@ -78,12 +84,13 @@ std::unique_ptr<Prepared> prepare_element_wise(const Plan& plan, infinirtError_t
   if (plan.nest.total == 0) return std::make_unique<Nothing>();
   const Variant variant = variant_of(plan);
   Program program;
-  const ProgramSource source{variant.name,
-                             program_text(),
-                             variant_text(variant),
-                             elements_kernel_name(variant),
-                             vectors_kernel_name(variant),
-                             variant.width > 1};
+  ProgramSource source{variant.name,
+                       program_text(),
+                       variant_text(variant),
+                       elements_kernel_name(variant),
+                       vectors_kernel_name(variant),
+                       variant.width > 1};
+  if (variant.tiling.edge > 0) source.further = {tiles_kernel_name(variant)};
   if ((*error = find_program(source, &program))) return nullptr;
   return std::make_unique<PreparedElementWise>(plan, variant, program);
 }

@@ -61,6 +61,52 @@ bool needs_wide_index(const NestOf<Operands>& nest, const infiniDtype_t* dtypes)
   return false;
 }
 
+// Inputs that lie across the output's rows: neighbours of theirs are a row of the output apart. A block of the kernel for tiles turns
+// squares of them in shared memory.
+struct Tiling {
+  int edge = 0;  // elements; 0: no input lies so, or there are too few elements
+  int along = 0, across = 0;  // the levels in which neighbours of the output and of these inputs are
+  bool is_turned[kMaxOperands] = {};  // of the inputs, from 0
+};
+
+inline Tiling tiling_of(const Nest& nest, const infiniDtype_t* dtypes) {
+  constexpr int64_t kFewest = 16;
+  constexpr size_t kSharedMemory = 40 << 10;
+  Tiling tiling;
+  const auto level_of_neighbours = [&](int operand) {
+    const auto size = static_cast<int64_t>(size_of(dtypes[operand]));
+    const int64_t* strides = nest.stride[operand];
+    const auto level = static_cast<int>(std::find(strides, strides + nest.levels, size) - strides);
+    return level < nest.levels && nest.size[level] >= kFewest ? level : -1;
+  };
+  const int along = level_of_neighbours(0);
+  if (along < 0) return tiling;
+  int across = -1;
+  size_t bytes = 0;
+  for (int t = 1; t < nest.operands; ++t) {
+    const int level = level_of_neighbours(t);
+    if (level < 0 || level == along || (across >= 0 && level != across)) continue;
+    if (nest.stride[t][along] == 0) continue;  // repeated: the same for neighbours of the output
+    across = level;
+    tiling.is_turned[t - 1] = true;
+    bytes += 64 * 68 * size_of(dtypes[t]);
+  }
+  if (across < 0) return tiling;
+  tiling.along = along;
+  tiling.across = across;
+  tiling.edge = bytes <= kSharedMemory ? 64 : 32;
+  return tiling;
+}
+
+inline unsigned blocks_of(const Nest& nest, const Tiling& tiling) {
+  const auto tiles = [&](int level) { return (nest.size[level] + tiling.edge - 1) / tiling.edge; };
+  int64_t blocks = 1;
+  for (int level = 0; level < nest.levels; ++level) {
+    blocks *= level == tiling.along || level == tiling.across ? tiles(level) : nest.size[level];
+  }
+  return static_cast<unsigned>(blocks);
+}
+
 inline void prepare_division(uint64_t divisor, unsigned* magic, unsigned* shift) {
   *shift = 0;
   while (*shift < 32 && (uint64_t{1} << *shift) < divisor) ++*shift;

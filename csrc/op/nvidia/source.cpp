@@ -169,6 +169,7 @@ Variant variant_of(const Plan& plan) {
   for (int t = 1; t < nest.operands; ++t) variant.lie[t - 1] = lies[t] = lie_of(nest, t);
   variant.width = width_of(nest, plan.dtype, lies);
   variant.wide_index = needs_wide_index(nest, plan.dtype);
+  variant.tiling = tiling_of(nest, plan.dtype);
   return variant;
 }
 
@@ -180,6 +181,7 @@ Arguments arguments_of(const Plan& plan, const Variant& variant, int width) {
 
 std::string elements_kernel_name(const Variant& variant) { return std::string(variant.name) + "_elements"; }
 std::string vectors_kernel_name(const Variant& variant) { return variant.name; }
+std::string tiles_kernel_name(const Variant& variant) { return std::string(variant.name) + "_tiles"; }
 
 std::string variant_text(const Variant& variant) {
   const auto type = [&](int operand) -> std::string {
@@ -191,6 +193,7 @@ std::string variant_text(const Variant& variant) {
   text += "#define INFINIOP_ELEMENTS_KERNEL " + elements_kernel_name(variant) + "\n";
   text += "#define INFINIOP_VECTORS_KERNEL " + vectors_kernel_name(variant) + "\n";
   text += "#define INFINIOP_WIDTH " + std::to_string(variant.width) + "\n";
+  if (variant.tiling.edge > 0) text += "#define INFINIOP_TILES_KERNEL " + tiles_kernel_name(variant) + "\n";
   text += "namespace infiniop {\n";
   text += "using Out = " + type(0) + ";\n";
   text += "using In0 = " + type(1) + ";\nusing In1 = " + type(2) + ";\nusing In2 = " + type(3) + ";\n";
@@ -200,7 +203,14 @@ std::string variant_text(const Variant& variant) {
   text += "constexpr int kLevels = " + std::to_string(variant.levels) + ";\n";
   text += "constexpr Lie kLie[3] = {";
   for (int t = 0; t < 3; ++t) text += (t ? ", " : "") + std::string(name_of(variant.lie[t]));
-  return text + "};\n" + expression_text(variant.kind, variant.map, variant.dtype[0], variant.dtype[variant.model]) +
+  text += "};\n";
+  if (const Tiling& tiling = variant.tiling; tiling.edge > 0) {
+    text += "constexpr int kTile = " + std::to_string(tiling.edge) + ", kAlong = " + std::to_string(tiling.along) +
+            ", kAcross = " + std::to_string(tiling.across) + ";\nconstexpr bool kTurned[3] = {";
+    for (int t = 0; t < 3; ++t) text += std::string(t ? ", " : "") + (tiling.is_turned[t] ? "true" : "false");
+    text += "};\n";
+  }
+  return text + expression_text(variant.kind, variant.map, variant.dtype[0], variant.dtype[variant.model]) +
          "}  // namespace infiniop\n";
 }
 

@@ -23,6 +23,7 @@ struct Variant {
   int width;        // elements per item of the kernel for vectors; 1: there is none
   bool wide_index;  // 64-bit index arithmetic
   Lie lie[kMaxOperands];  // of the inputs, from 0
+  Tiling tiling;
 };
 
 Variant variant_of(const Plan& plan);
@@ -34,6 +35,7 @@ Arguments arguments_of(const Plan& plan, const Variant& variant, int width);
 std::string variant_text(const Variant& variant);
 std::string elements_kernel_name(const Variant& variant);
 std::string vectors_kernel_name(const Variant& variant);
+std::string tiles_kernel_name(const Variant& variant);
 
 // For the compiler. Products and sums are not contracted, as on the CPU. 186: that an unsigned number is not below 0 is no news in a
 // template.
