@@ -12,7 +12,19 @@ from __future__ import annotations
 
 import infinirt as _infinirt  # noqa: F401  # the objects that _core is built on
 
-from . import context, creation, functions, indexing, languages, memory, moving, nn, operators, selection
+from . import (
+    context,
+    creation,
+    functions,
+    indexing,
+    languages,
+    memory,
+    moving,
+    nn,
+    operators,
+    products,
+    selection,
+)
 from ._tensor_str import get_printoptions, printoptions, set_printoptions
 from .allocators import (
     DevicePinnedHostAllocator,
@@ -86,6 +98,7 @@ from .languages import operator
 from .memory import Memory
 from .moving import *  # noqa: F403
 from .operators import *  # noqa: F403
+from .products import *  # noqa: F403
 from .recording import record
 from .runtime import CloseError, Runtime
 from .selection import *  # noqa: F403
@@ -170,5 +183,6 @@ __all__ += creation.__all__
 __all__ += functions.__all__
 __all__ += indexing.__all__
 __all__ += moving.__all__
+__all__ += products.__all__
 __all__ += selection.__all__
 __all__ += operators.__all__
