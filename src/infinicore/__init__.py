@@ -22,6 +22,7 @@ from . import (
     moving,
     nn,
     operators,
+    other_names,
     products,
     selection,
 )
@@ -98,6 +99,7 @@ from .languages import operator
 from .memory import Memory
 from .moving import *  # noqa: F403
 from .operators import *  # noqa: F403
+from .other_names import *  # noqa: F403
 from .products import *  # noqa: F403
 from .recording import record
 from .runtime import CloseError, Runtime
@@ -183,6 +185,7 @@ __all__ += creation.__all__
 __all__ += functions.__all__
 __all__ += indexing.__all__
 __all__ += moving.__all__
+__all__ += other_names.__all__
 __all__ += products.__all__
 __all__ += selection.__all__
 __all__ += operators.__all__

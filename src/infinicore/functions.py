@@ -101,7 +101,8 @@ def nan_to_num(
     """`nan`, or 0, where `input` is not a number; `posinf` and `neginf`, or the largest and smallest numbers of its type, where it is infinite.
 
     >>> import infinicore
-    >>> infinicore.nan_to_num(infinicore.from_list([1.0, float("nan"), float("inf")]), posinf=9).tolist()
+    >>> x = infinicore.from_list([1.0, float("nan"), float("inf")], dtype=infinicore.float32)
+    >>> infinicore.nan_to_num(x, posinf=9).tolist()
     [1.0, 0.0, 9.0]
     """
     if not input.dtype.is_floating_point:

@@ -279,7 +279,7 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     """The product of `n` times a matrix, or of each of as many as there are; for 0 ones on the diagonal. There are no negative powers.
 
     >>> import infinicore
-    >>> infinicore.matrix_power(infinicore.from_list([[1.0, 1.0], [0.0, 1.0]]), 5).tolist()
+    >>> infinicore.matrix_power(infinicore.from_list([[1.0, 1.0], [0.0, 1.0]], dtype=infinicore.float32), 5).tolist()
     [[1.0, 5.0], [0.0, 1.0]]
     """
     if input.ndim < 2 or input.size(-1) != input.size(-2):
@@ -323,7 +323,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, *, out: Tensor | None = None) 
     """The distance of each row of `x1` to each of `x2`: the `p`-norm of their difference. Dimensions before the last two are broadcast.
 
     >>> import infinicore
-    >>> infinicore.cdist(infinicore.zeros([1, 2]), infinicore.from_list([[3.0, 4.0]])).tolist()
+    >>> infinicore.cdist(infinicore.zeros([1, 2]), infinicore.from_list([[3.0, 4.0]], dtype=infinicore.float32)).tolist()
     [[5.0]]
     """
     if x1.ndim < 2 or x2.ndim < 2:
@@ -339,7 +339,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2, *, out: Tensor | None = Non
     """The `p`-norm of the difference of two tensors, which are broadcast; without dimensions.
 
     >>> import infinicore
-    >>> infinicore.dist(infinicore.zeros([2]), infinicore.from_list([3.0, 4.0])).item()
+    >>> infinicore.dist(infinicore.zeros([2]), infinicore.from_list([3.0, 4.0], dtype=infinicore.float32)).item()
     5.0
     """
     shape = _views.together(input.shape, other.shape)

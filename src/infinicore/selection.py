@@ -53,7 +53,7 @@ def topk(
     Of equal ones the first come first; not-a-number is larger than all others. They are in order with `sorted` or without.
 
     >>> import infinicore
-    >>> values, places = infinicore.topk(infinicore.from_list([3.0, 9.0, 4.0]), 2)
+    >>> values, places = infinicore.topk(infinicore.from_list([3.0, 9.0, 4.0], dtype=infinicore.float32), 2)
     >>> values.tolist(), places.tolist()
     ([9.0, 4.0], [1, 2])
     """
@@ -74,7 +74,7 @@ def sort(
     Equal ones stay in their order, with `stable` or without; not-a-number is larger than all others.
 
     >>> import infinicore
-    >>> values, places = infinicore.sort(infinicore.from_list([3.0, 9.0, 4.0]), descending=True)
+    >>> values, places = infinicore.sort(infinicore.from_list([3.0, 9.0, 4.0], dtype=infinicore.float32), descending=True)
     >>> values.tolist(), places.tolist()
     ([9.0, 4.0, 3.0], [1, 2, 0])
     """
@@ -109,7 +109,7 @@ def argmax(
     Not-a-number is larger than all others.
 
     >>> import infinicore
-    >>> infinicore.argmax(infinicore.from_list([3.0, 9.0, 4.0])).item()
+    >>> infinicore.argmax(infinicore.from_list([3.0, 9.0, 4.0], dtype=infinicore.float32)).item()
     1
     """
     return _extreme("argmax", input, dim, keepdim, out)
@@ -145,7 +145,7 @@ def cumsum(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
     """The sum of each element and all before it along a dimension; of integers and truth as int64.
 
     >>> import infinicore
-    >>> infinicore.cumsum(infinicore.from_list([1.0, 2.0, 4.0]), 0).tolist()
+    >>> infinicore.cumsum(infinicore.from_list([1.0, 2.0, 4.0], dtype=infinicore.float32), 0).tolist()
     [1.0, 3.0, 7.0]
     """
     return _scan("cumsum", input, dim, out)
@@ -162,7 +162,7 @@ def cummax(input: Tensor, dim: int, *, out: Pair | None = None) -> Pair:
     From the first element on that is not a number, results are not either.
 
     >>> import infinicore
-    >>> values, places = infinicore.cummax(infinicore.from_list([3.0, 1.0, 4.0]), 0)
+    >>> values, places = infinicore.cummax(infinicore.from_list([3.0, 1.0, 4.0], dtype=infinicore.float32), 0)
     >>> values.tolist(), places.tolist()
     ([3.0, 3.0, 4.0], [0, 0, 2])
     """

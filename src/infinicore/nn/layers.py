@@ -177,7 +177,7 @@ def multi_margin_loss(
     `reduction`: "none", a loss for each row; "mean" or "sum" of them.
 
     >>> import infinicore
-    >>> x, target = infinicore.from_list([[0.0, 2.0]]), infinicore.from_list([0], dtype=infinicore.int64)
+    >>> x, target = infinicore.from_list([[0.0, 2.0]], dtype=infinicore.float32), infinicore.from_list([0], dtype=infinicore.int64)
     >>> infinicore.nn.functional.multi_margin_loss(x, target).item()
     1.5
     """
