@@ -351,6 +351,7 @@ INFINIOP_INLINE float erf(float x) {
   inline double name(double a, double b) { return INFINIOP_C(name)(a, b); } \
   inline float name(float a, float b) { return INFINIOP_C(name##f)(a, b); }
 INFINIOP_LIBRARY_FUNCTION(copysign)
+INFINIOP_LIBRARY_FUNCTION(nextafter)
 INFINIOP_LIBRARY_FUNCTION(fmod)
 INFINIOP_LIBRARY_FUNCTION(pow)
 #undef INFINIOP_LIBRARY_FUNCTION

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "infiniop/operator_descriptor.h"
+#include "op/composed.h"
 #include "op/device.h"
 #include "op/encode.h"
 #include "op/generation.h"
@@ -217,25 +218,12 @@ int64_t count_results(const OperatorInfo& info, const RowsPlan& rows) {
   return any ? rows.rows.total : 0;
 }
 
-infiniStatus_t create(const char* function, const OperatorInfo& full, void* handle_pointer, void** result,
-                      const void* const* pointers, const double* attributes, const RowDimensions& dimensions) {
-  const OperatorInfo& info = full.scalar && !pointers[full.inputs] ? *full.scalar : full;
-  if (!result) return fail(function, INFINI_STATUS_NULL_POINTER, "desc_ptr is null; the descriptor goes there");
-  const auto* handle = static_cast<const Handle*>(find(Kind::Handle, handle_pointer));
-  if (!handle) {
-    return fail(function, handle_pointer ? INFINI_STATUS_BAD_PARAM : INFINI_STATUS_NULL_POINTER,
-                "handle %p is not a handle, or was destroyed", handle_pointer);
-  }
+}  // namespace
+
+infiniStatus_t plan_operator(const char* function, const OperatorInfo& info, const Tensor* const* tensors,
+                             const double* attributes, const RowDimensions& dimensions, Descriptor* descriptor) {
   Request request{function, info};
-  for (int t = 0; t < info.tensors; ++t) {
-    request.tensors[t] = static_cast<const Tensor*>(find(Kind::Tensor, pointers[t]));
-    if (request.tensors[t] || (!pointers[t] && may_be_null(info, t))) continue;
-    return fail(function, pointers[t] ? INFINI_STATUS_BAD_PARAM : INFINI_STATUS_NULL_POINTER,
-                "%s: %p is not a tensor descriptor, or was destroyed", info.tensor_names[t], pointers[t]);
-  }
-  const CallScope scope(function);
-  if (scope.status()) return scope.status();
-  auto descriptor = std::make_unique<Descriptor>();
+  std::copy(tensors, tensors + info.tensors, request.tensors);
   Plan& plan = descriptor->plan;
   plan = {};
   plan.info = &info;
@@ -273,14 +261,48 @@ infiniStatus_t create(const char* function, const OperatorInfo& full, void* hand
   }
   if (attributes) std::memcpy(plan.attributes, attributes, sizeof plan.attributes);
   if (info.kind == OperatorKind::Constant) encode(info.constant, plan.dtype[0], plan.element);
+  return INFINI_STATUS_SUCCESS;
+}
 
+infiniStatus_t prepare_operator(const char* function, const Device& device, Descriptor* descriptor) {
+  const Plan& plan = descriptor->plan;
+  if (plan.info->written && plan.info->written->compose) {
+    Composer composer(function, device, plan);
+    plan.info->written->compose(composer);
+    return composer.finish(&descriptor->prepared);
+  }
+  infinirtError_t error = infinirtSuccess;
+  descriptor->prepared = device.prepare(plan, &error);
+  return descriptor->prepared ? INFINI_STATUS_SUCCESS : fail_as_runtime(function, error);
+}
+
+namespace {
+
+infiniStatus_t create(const char* function, const OperatorInfo& full, void* handle_pointer, void** result,
+                      const void* const* pointers, const double* attributes, const RowDimensions& dimensions) {
+  const OperatorInfo& info = full.scalar && !pointers[full.inputs] ? *full.scalar : full;
+  if (!result) return fail(function, INFINI_STATUS_NULL_POINTER, "desc_ptr is null; the descriptor goes there");
+  const auto* handle = static_cast<const Handle*>(find(Kind::Handle, handle_pointer));
+  if (!handle) {
+    return fail(function, handle_pointer ? INFINI_STATUS_BAD_PARAM : INFINI_STATUS_NULL_POINTER,
+                "handle %p is not a handle, or was destroyed", handle_pointer);
+  }
+  const Tensor* tensors[kMaxTensors] = {};
+  for (int t = 0; t < info.tensors; ++t) {
+    tensors[t] = static_cast<const Tensor*>(find(Kind::Tensor, pointers[t]));
+    if (tensors[t] || (!pointers[t] && may_be_null(info, t))) continue;
+    return fail(function, pointers[t] ? INFINI_STATUS_BAD_PARAM : INFINI_STATUS_NULL_POINTER,
+                "%s: %p is not a tensor descriptor, or was destroyed", info.tensor_names[t], pointers[t]);
+  }
+  const CallScope scope(function);
+  if (scope.status()) return scope.status();
+  auto descriptor = std::make_unique<Descriptor>();
+  if (auto status = plan_operator(function, info, tensors, attributes, dimensions, descriptor.get())) return status;
   if (auto status = check_current_device(function, *handle)) return status;
   descriptor->device = handle->device;
   descriptor->device_type = handle->device_type;
   descriptor->device_id = handle->device_id;
-  infinirtError_t error = infinirtSuccess;
-  descriptor->prepared = handle->device->prepare(plan, &error);
-  if (!descriptor->prepared) return fail_as_runtime(function, error);
+  if (auto status = prepare_operator(function, *handle->device, descriptor.get())) return status;
   void* pointer = publish(Kind::Operator, std::move(descriptor));
   if (!pointer) return fail(function, INFINI_STATUS_INTERNAL_ERROR, "no room for another descriptor");
   *result = pointer;
@@ -309,7 +331,8 @@ bool needs_no_address(const Plan& plan, int tensor) {
   if (info.kind == OperatorKind::Gemm) return tensor > 0 && plan.product.k == 0;
   if (info.written) {
     const TensorView& view = plan.written->tensor[tensor];
-    return info.written->tensor[tensor].is_described && (!view.is_given || has_no_elements(view));
+    const TensorRule& rule = info.written->tensor[tensor];
+    return rule.is_described ? !view.is_given || has_no_elements(view) : rule.may_be_null;
   }
   if (!info.rows) return false;
   return !plan.rows->is_given[tensor] || (info.rows->place[tensor] != RowPlace::Row && plan.rows->length() == 0);
@@ -341,10 +364,16 @@ infiniStatus_t compute(const char* function, const OperatorInfo& full, const voi
                 "value is null; it must point at an element in memory of the host");
   }
   if (descriptor->plan.nest.total == 0) return INFINI_STATUS_SUCCESS;
+  double attributes[kMaxAttributes];
+  if (values.attributes) {
+    for (int i = 0; i < kMaxAttributes; ++i) {
+      attributes[i] = (values.late >> i & 1 ? values.attributes : descriptor->plan.attributes)[i];
+    }
+  }
   if (values.attributes && info.written && info.written->broken_rule) {
     int64_t sizes[kMaxWrittenSizes];
-    written_sizes(info, *descriptor->plan.written, values.attributes, sizes);
-    const char* broken = info.written->broken_rule(sizes, values.attributes, *descriptor->plan.written);
+    written_sizes(info, *descriptor->plan.written, attributes, sizes);
+    const char* broken = info.written->broken_rule(sizes, attributes, *descriptor->plan.written);
     if (broken) return fail(function, INFINI_STATUS_BAD_PARAM, "%s", broken);
   }
   for (int t = 0; t < info.outputs + info.inputs; ++t) {
@@ -370,7 +399,7 @@ infiniStatus_t compute(const char* function, const OperatorInfo& full, const voi
   infinirtError_t error;
   if (values.attributes || values.element) {
     Plan plan = descriptor->plan;
-    if (values.attributes) std::memcpy(plan.attributes, values.attributes, sizeof plan.attributes);
+    if (values.attributes) std::memcpy(plan.attributes, attributes, sizeof plan.attributes);
     if (values.element) std::memcpy(plan.element, values.element, size_of(plan.dtype[0]));
     error = descriptor->prepared->launch(plan, addresses, values.workspace, stream);
   } else {

@@ -108,6 +108,15 @@ struct Descriptor final : Object {
   std::unique_ptr<Prepared> prepared;
 };
 
+// The operators by their numbers, k<Name>Number.
+const OperatorInfo& info_of_operator(int number);
+
+// The two halves of making a descriptor. What is asked for is checked, and planned; tensors that are not given are null.
+infiniStatus_t plan_operator(const char* function, const OperatorInfo& info, const Tensor* const* tensors,
+                             const double* attributes, const RowDimensions& dimensions, Descriptor* descriptor);
+// Kernels are chosen, on the thread's current device.
+infiniStatus_t prepare_operator(const char* function, const Device& device, Descriptor* descriptor);
+
 // `tensors` are infiniopTensorDescriptor_t in OperatorInfo's order; `attributes` may be null; `dimensions` are of Rows.
 infiniStatus_t create_operator(const char* function, const OperatorInfo& info, void* handle, void** result,
                                const void* const* tensors, const double* attributes,
@@ -118,6 +127,7 @@ struct CallValues {
   const double* attributes = nullptr;  // null: those of the descriptor
   const void* element = nullptr;  // of OperatorKind::Fill
   Workspace workspace = {};
+  uint32_t late = ~0u;  // bit n: attribute n is the call's; others are the descriptor's
 };
 // `addresses` of all tensors, in OperatorInfo's order.
 infiniStatus_t compute(const char* function, const OperatorInfo& info, const void* descriptor, void* const* addresses,

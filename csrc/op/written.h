@@ -11,6 +11,7 @@
 
 namespace infiniop {
 
+class Composer;
 struct OperatorInfo;
 struct Tensor;
 
@@ -45,7 +46,7 @@ struct TensorRule {
 
 // One entry of the schema; generated. Tensors come in OperatorInfo's order.
 struct WrittenInfo {
-  int number;  // among the written operators
+  int number;  // among the written operators that have kernels; -1: it has none
   int dim_attribute;  // the one that names the dimension of Before and After; -1: none
   int sizes;
   const char* size_names[kMaxWrittenSizes];
@@ -53,6 +54,7 @@ struct WrittenInfo {
   TensorRule tensor[kMaxTensors];
   // Null, or the sentence that does not hold of these sizes and attributes.
   const char* (*broken_rule)(const int64_t* size, const double* attributes, const WrittenPlan& plan);
+  void (*compose)(Composer& composer);  // of those that are made of others; null: it has kernels of its own
 };
 
 // `tensors` that are not given are null. Checks element types and shapes, and leaves the message of what does not fit.

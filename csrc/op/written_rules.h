@@ -41,6 +41,46 @@ inline bool has_elements(const WrittenPlan& plan, int tensor, int64_t count) {
   return elements == count;
 }
 
+// Whether it has three numbers for each of `count`, one after the other or in rows.
+inline bool has_threes(const WrittenPlan& plan, int tensor, int64_t count) {
+  const TensorView& view = plan.tensor[tensor];
+  return (view.ndim == 1 && view.shape[0] == 3 * count) ||
+         (view.ndim == 2 && view.shape[0] == count && view.shape[1] == 3);
+}
+
+// Whether the first tensor, repeated as broadcasting does, has the second one's shape.
+inline bool broadcasts_to(const WrittenPlan& plan, int first, int second) {
+  const TensorView &from = plan.tensor[first], &to = plan.tensor[second];
+  if (from.ndim > to.ndim) return false;
+  for (int d = 0; d < from.ndim; ++d) {
+    const long long size = from.shape[d];
+    if (size != 1 && size != to.shape[to.ndim - from.ndim + d]) return false;
+  }
+  return true;
+}
+
+// Whether the last dimension of both inputs has one size, and the output the other dimensions of the first, then of the second.
+inline bool is_inner(const WrittenPlan& plan, int output, int first, int second) {
+  const TensorView &out = plan.tensor[output], &a = plan.tensor[first], &b = plan.tensor[second];
+  if (a.ndim < 1 || b.ndim < 1 || a.shape[a.ndim - 1] != b.shape[b.ndim - 1]) return false;
+  if (out.ndim != a.ndim + b.ndim - 2) return false;
+  for (int d = 0; d < out.ndim; ++d) {
+    if (out.shape[d] != (d < a.ndim - 1 ? a.shape[d] : b.shape[d - (a.ndim - 1)])) return false;
+  }
+  return true;
+}
+
+// Whether each dimension of the output has the product of the two inputs' sizes, aligned at the last one.
+inline bool is_kron(const WrittenPlan& plan, int output, int first, int second) {
+  const TensorView &out = plan.tensor[output], &a = plan.tensor[first], &b = plan.tensor[second];
+  if (out.ndim != (a.ndim > b.ndim ? a.ndim : b.ndim)) return false;
+  for (int d = 1; d <= out.ndim; ++d) {
+    const long long one = d <= a.ndim ? a.shape[a.ndim - d] : 1, other = d <= b.ndim ? b.shape[b.ndim - d] : 1;
+    if (out.shape[out.ndim - d] != one * other) return false;
+  }
+  return true;
+}
+
 // Numbers of elements before and after those of each of the last dimensions, of `bytes` bytes as int.
 struct Pads {
   const WrittenPlan& plan;

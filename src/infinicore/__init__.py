@@ -12,7 +12,20 @@ from __future__ import annotations
 
 import infinirt as _infinirt  # noqa: F401  # the objects that _core is built on
 
-from . import context, creation, functions, indexing, languages, memory, moving, nn, operators, selection
+from . import (
+    context,
+    creation,
+    functions,
+    indexing,
+    languages,
+    memory,
+    moving,
+    nn,
+    operators,
+    other_names,
+    products,
+    selection,
+)
 from ._tensor_str import get_printoptions, printoptions, set_printoptions
 from .allocators import (
     DevicePinnedHostAllocator,
@@ -86,6 +99,8 @@ from .languages import operator
 from .memory import Memory
 from .moving import *  # noqa: F403
 from .operators import *  # noqa: F403
+from .other_names import *  # noqa: F403
+from .products import *  # noqa: F403
 from .recording import record
 from .runtime import CloseError, Runtime
 from .selection import *  # noqa: F403
@@ -170,5 +185,7 @@ __all__ += creation.__all__
 __all__ += functions.__all__
 __all__ += indexing.__all__
 __all__ += moving.__all__
+__all__ += other_names.__all__
+__all__ += products.__all__
 __all__ += selection.__all__
 __all__ += operators.__all__

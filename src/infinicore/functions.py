@@ -1,13 +1,14 @@
-"""Views and products as functions, as InfiniCore has them."""
+"""Views, products and replacements as functions, as InfiniCore and PyTorch have them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from . import _core
+from .dtype import bfloat16, float8, float16, float64
 from .tensor import Tensor
 
-__all__ = ["broadcast_to", "matmul", "narrow", "rearrange", "squeeze", "unsqueeze"]
+__all__ = ["broadcast_to", "matmul", "nan_to_num", "narrow", "rearrange", "squeeze", "unsqueeze"]
 
 
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
@@ -78,3 +79,39 @@ def matmul(input: Tensor, other: Tensor, *, alpha: float = 1.0, out: Tensor | No
 def rearrange(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A copy with other strides: contiguous, or those of `out`."""
     return _core.building_blocks["rearrange"](input, out=out)
+
+
+# The largest finite numbers; of all other types that of float32.
+_LARGEST = {
+    float8: 448.0,
+    float16: 65504.0,
+    bfloat16: (2 - 2**-7) * 2.0**127,
+    float64: (2 - 2**-52) * 2.0**1023,
+}
+
+
+def nan_to_num(
+    input: Tensor,
+    nan: float | None = None,
+    posinf: float | None = None,
+    neginf: float | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`nan`, or 0, where `input` is not a number; `posinf` and `neginf`, or the largest and smallest numbers of its type, where it is infinite.
+
+    >>> import infinicore
+    >>> x = infinicore.from_list([1.0, float("nan"), float("inf")], dtype=infinicore.float32)
+    >>> infinicore.nan_to_num(x, posinf=9).tolist()
+    [1.0, 0.0, 9.0]
+    """
+    if not input.dtype.is_floating_point:
+        return rearrange(input, out=out)
+    largest = _LARGEST.get(input.dtype, (2 - 2**-23) * 2.0**127)
+    above = largest if posinf is None else float(posinf)
+    below = -largest if neginf is None else float(neginf)
+    instead = 0.0 if nan is None else float(nan)
+    # Before a result may take the place of what is looked at.
+    is_below = None if below == -above else _core.operators["isneginf"](input)
+    made = _core.building_blocks["nan_to_num"](input, instead, above, out=out)
+    return made if is_below is None else _core.operators["masked_fill"](made, is_below, below, out=made)

@@ -106,6 +106,7 @@ __all__ = [
     "log_softmax",
     "logaddexp",
     "logcumsumexp",
+    "logdet",
     "logical_and",
     "logical_not",
     "logical_or",
@@ -123,6 +124,7 @@ __all__ = [
     "mul",
     "mul_scalar",
     "neg",
+    "nextafter",
     "not_equal",
     "nrm2",
     "paged_attention",
@@ -176,6 +178,7 @@ __all__ = [
     "threshold",
     "tril",
     "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
     "triu",
     "trunc",
     "var",
@@ -581,6 +584,9 @@ def logcumsumexp(
 ) -> Tensor:
     """The logarithm of the sum of the exponentials of each element of a row and all before it."""
 
+def logdet(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of the determinant of each matrix: not-a-number of a negative one, -infinity of 0. Computed in double."""
+
 def logical_and(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """1 where neither `input` nor `other` is 0, 0 elsewhere. The output is BOOL, I8 or U8."""
 
@@ -652,6 +658,9 @@ def mul_scalar(input: Tensor, alpha: float, *, out: Tensor | None = None) -> Ten
 
 def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`-input`; integers wrap around."""
+
+def nextafter(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """The number of the type that follows `input` on the way to `other`."""
 
 def not_equal(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """1 where `input` and `other` differ, 0 elsewhere. The output is BOOL, I8 or U8."""
@@ -901,6 +910,18 @@ def triplet_margin_loss(
     out: Tensor | None = None,
 ) -> Tensor:
     """`max(0, d(anchor, positive) - d(anchor, negative) + margin)` of each row, where `d` is the p-norm of the difference plus `eps`. With swap, the smaller one of the distances of `negative` counts."""
+
+def triplet_margin_with_distance_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    swap: int = 0,
+    reduction: str = "mean",
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """TripletMarginLoss with the distance that it has by default: the norm of the difference plus 1e-6."""
 
 def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The elements of each matrix on the diagonal and above; 0 below."""

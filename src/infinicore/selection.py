@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from . import _core
-from .creation import empty
+from .creation import empty, full
 from .dtype import float32, int32, int64
 from .tensor import Tensor
 
 __all__ = [
-    "argmax", "argmin", "argsort", "cumprod", "cumsum", "kthvalue", "moe_fused_gate", "moe_topk_sigmoid", "moe_topk_softmax", "sort", "topk", "topkrouter",
-    "topksoftmax",
+    "argmax", "argmin", "argsort", "cummax", "cummin", "cumprod", "cumsum", "kthvalue", "moe_align", "moe_fused_gate", "moe_topk_sigmoid",
+    "moe_topk_softmax", "prepare_moe_input", "sort", "topk", "topkrouter", "topksoftmax",
 ]  # fmt: skip
 
 _blocks = _core.building_blocks
@@ -53,7 +53,7 @@ def topk(
     Of equal ones the first come first; not-a-number is larger than all others. They are in order with `sorted` or without.
 
     >>> import infinicore
-    >>> values, places = infinicore.topk(infinicore.from_list([3.0, 9.0, 4.0]), 2)
+    >>> values, places = infinicore.topk(infinicore.from_list([3.0, 9.0, 4.0], dtype=infinicore.float32), 2)
     >>> values.tolist(), places.tolist()
     ([9.0, 4.0], [1, 2])
     """
@@ -74,7 +74,7 @@ def sort(
     Equal ones stay in their order, with `stable` or without; not-a-number is larger than all others.
 
     >>> import infinicore
-    >>> values, places = infinicore.sort(infinicore.from_list([3.0, 9.0, 4.0]), descending=True)
+    >>> values, places = infinicore.sort(infinicore.from_list([3.0, 9.0, 4.0], dtype=infinicore.float32), descending=True)
     >>> values.tolist(), places.tolist()
     ([9.0, 4.0, 3.0], [1, 2, 0])
     """
@@ -109,7 +109,7 @@ def argmax(
     Not-a-number is larger than all others.
 
     >>> import infinicore
-    >>> infinicore.argmax(infinicore.from_list([3.0, 9.0, 4.0])).item()
+    >>> infinicore.argmax(infinicore.from_list([3.0, 9.0, 4.0], dtype=infinicore.float32)).item()
     1
     """
     return _extreme("argmax", input, dim, keepdim, out)
@@ -145,7 +145,7 @@ def cumsum(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
     """The sum of each element and all before it along a dimension; of integers and truth as int64.
 
     >>> import infinicore
-    >>> infinicore.cumsum(infinicore.from_list([1.0, 2.0, 4.0]), 0).tolist()
+    >>> infinicore.cumsum(infinicore.from_list([1.0, 2.0, 4.0], dtype=infinicore.float32), 0).tolist()
     [1.0, 3.0, 7.0]
     """
     return _scan("cumsum", input, dim, out)
@@ -154,6 +154,26 @@ def cumsum(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
 def cumprod(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
     """The product of each element and all before it along a dimension; of integers and truth as int64."""
     return _scan("cumprod", input, dim, out)
+
+
+def cummax(input: Tensor, dim: int, *, out: Pair | None = None) -> Pair:
+    """The largest of each element and all before it along a dimension, and where it is, as int64: the last of equal ones.
+
+    From the first element on that is not a number, results are not either.
+
+    >>> import infinicore
+    >>> values, places = infinicore.cummax(infinicore.from_list([3.0, 1.0, 4.0], dtype=infinicore.float32), 0)
+    >>> values.tolist(), places.tolist()
+    ([3.0, 3.0, 4.0], [0, 0, 2])
+    """
+    place = _place("cummax", input, dim)
+    return _pair(input, _blocks["cummax"](_as_rows(input), place, out=out), out)
+
+
+def cummin(input: Tensor, dim: int, *, out: Pair | None = None) -> Pair:
+    """The smallest of each element and all before it along a dimension, and where it is; as `cummax`."""
+    place = _place("cummin", input, dim)
+    return _pair(input, _blocks["cummin"](_as_rows(input), place, out=out), out)
 
 
 def topksoftmax(x: Tensor, topk: int, norm: bool = False) -> Pair:
@@ -242,3 +262,45 @@ def moe_fused_gate(
         apply_routed_scaling_factor_on_output, out=out,
     )  # fmt: skip
     return out
+
+
+def prepare_moe_input(
+    topk_ids: Tensor, num_experts: int, n: int, k: int, *, blockscale_offsets: bool = False
+) -> tuple[Tensor, ...]:
+    """How pairs of tokens and experts, (tokens, experts of each) in int32, become a product of matrices for each expert; all int32.
+
+    Where each expert's rows begin, and behind them their number; the same in multiples of 128, if `blockscale_offsets`; rows, columns and
+    depth of its first products, and of its second, with weights `2 * n` by `k` and `k` by `n`; the token that a row comes from; the row that a pair goes to.
+    Pairs of an expert keep their order; of experts that there are not, -1 stands in place of their rows.
+    """
+    device = topk_ids.device
+    offsets = empty([num_experts + 1], dtype=int32, device=device)
+    scales = empty([num_experts + 1], dtype=int32, device=device) if blockscale_offsets else None
+    sizes = [empty([num_experts, 3], dtype=int32, device=device) for _ in range(2)]
+    sources, rows = (full([topk_ids.numel()], -1, dtype=int32, device=device) for _ in range(2))
+    _blocks["prepare_moe_input"](sources, rows, topk_ids, num_experts, n, k, out=(offsets, scales, *sizes))
+    return (offsets, *([scales] if scales is not None else []), *sizes, sources, rows)
+
+
+def moe_align(
+    topk_ids: Tensor,
+    num_experts: int,
+    block_size: int,
+    expert_map: Tensor | None = None,
+    *,
+    pad_sorted_token_ids: bool = True,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Pairs of tokens and experts, (tokens, experts of each) in int32, in blocks of `block_size` of which each has one expert; all int32.
+
+    The numbers of an expert's pairs, in their order, and behind them the number of pairs until its last block is full; the expert of each block; how
+    many elements the blocks have together. `expert_map` has another number for each expert, and leaves those out that it makes negative.
+    """
+    pairs, device = topk_ids.numel(), topk_ids.device
+    room = pairs * block_size if pairs < num_experts + 1 else pairs + (num_experts + 1) * (block_size - 1)
+    tokens = full([room], pairs, dtype=int32, device=device)
+    experts = full([-(-room // max(1, block_size))], -1, dtype=int32, device=device)
+    count = empty([1], dtype=int32, device=device)
+    _blocks["moe_align"](
+        tokens, experts, topk_ids, expert_map, num_experts, block_size, int(pad_sorted_token_ids), out=count
+    )
+    return tokens, experts, count

@@ -16,7 +16,8 @@ import infinicore
 from infinicore import _core, nn
 
 NAMES = [
-    "creation", "_tensor_str", "dtype", "functions", "indexing", "languages", "moving", "recording", "tensor",
+    "creation", "_tensor_str", "dtype", "functions", "indexing", "languages", "moving", "nn.layers", "other_names", "products",
+    "recording", "selection", "tensor",
 ]  # fmt: skip
 MODULES = [infinicore, *(importlib.import_module(f"infinicore.{name}") for name in NAMES)]
 

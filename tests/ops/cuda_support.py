@@ -95,6 +95,8 @@ class CudaText:
             "nvidia/rows_source.cpp",
             "rows.cpp",
             "written.cpp",
+            "composed.cpp",
+            *(f"composed/{path.name}" for path in (ROOT / "csrc/op/composed").glob("*.cpp")),
             "nvidia/written.cpp",
             "nvidia/program.cpp",
             "nvidia/library_places.cpp",
@@ -183,7 +185,7 @@ class CudaText:
         ordered = [arrays[tensor.name] for tensor in operator.ordered]
         addresses = (ctypes.c_void_p * 12)(*(None if a is None else a.ctypes.data for a in ordered))
         numbers = [float(values[attribute.name]) for attribute in operator.attributes]
-        attributes = (ctypes.c_double * 8)(*numbers)
+        attributes = (ctypes.c_double * 20)(*numbers)
         arguments, text = ctypes.create_string_buffer(8192), ctypes.create_string_buffer(NAME_SIZE)
         sizes = (ctypes.c_uint * 64)()
         self.library.plan_written.restype = ctypes.c_size_t

@@ -117,6 +117,11 @@ infiniStatus_t get_workspace_size(const char*, const OperatorInfo&, const void*,
 infiniStatus_t compute(const char*, const OperatorInfo&, const void*, void* const*, void*, const CallValues&) {
   return INFINI_STATUS_NOT_IMPLEMENTED;
 }
+infiniStatus_t plan_operator(const char*, const OperatorInfo&, const Tensor* const*, const double*,
+                             const RowDimensions&, Descriptor*) {
+  return INFINI_STATUS_NOT_IMPLEMENTED;
+}
+infiniStatus_t prepare_operator(const char*, const Device&, Descriptor*) { return INFINI_STATUS_NOT_IMPLEMENTED; }
 infiniStatus_t destroy_operator(const char*, const OperatorInfo&, const void*) { return INFINI_STATUS_NOT_IMPLEMENTED; }
 
 }  // namespace infiniop

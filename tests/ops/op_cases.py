@@ -13,6 +13,7 @@ from infiniop.schema.model import FLOATS
 VALUES = {
     "value": 0.75, "alpha": 3.0, "min_val": -1.0, "max_val": 1.5, "beta": 1.25, "threshold": 20.0,
     "scalar_exponent": 2.5, "weight_scalar": 0.3, "lambd": 0.5, "negative_slope": 0.01,
+    "nan_value": -0.5, "infinite_value": 96.0,
 }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ import infinirt
 from infiniop.conformance.operands import Trial, wrong_elements
 from infiniop.conformance.written_trials import cases, trial_of, turned, with_gaps, written_values
 from infiniop.schema import OPERATORS, Operator
+from infiniop.schema.emit.written import WITH_KERNELS
 
 WRITTEN = [operator for operator in OPERATORS if operator.kind == "written"]
 every_operator = pytest.mark.parametrize("operator", WRITTEN, ids=lambda operator: operator.name)
@@ -66,7 +67,7 @@ compiled: set[tuple[str, ...]] = set()
 
 @pytest.mark.full
 @pytest.mark.peer("nvidia-cuda-nvrtc")
-@every_operator
+@pytest.mark.parametrize("operator", WITH_KERNELS, ids=lambda operator: operator.name)
 def test_cuda_text_compiles(operator: Operator, cuda: CudaText, tmp_path: Path) -> None:
     texts = set()
     for trial in written_values(operator):

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -141,6 +142,8 @@ T atomicAdd(T* at, T value) {
   *at += value;
   return before;
 }
+[[noreturn]] static void __trap() { std::abort(); }
 static int __popc(unsigned bits) { return __builtin_popcount(bits); }
 static int __ffs(int bits) { return __builtin_ffs(bits); }
 static float __int_as_float(int bits) { return __builtin_bit_cast(float, bits); }
+static double __longlong_as_double(long long bits) { return __builtin_bit_cast(double, bits); }

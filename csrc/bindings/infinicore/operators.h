@@ -8,7 +8,7 @@
 namespace infinicore {
 
 inline constexpr int kMaxTensors = 12;
-inline constexpr int kMaxOutputs = 4;
+inline constexpr int kMaxOutputs = 6;
 inline constexpr int kMaxInputs = 10;
 inline constexpr int kMaxNumbers = 3;  // inputs that may be numbers
 inline constexpr int kMaxAttributes = 20;

@@ -27,9 +27,9 @@ struct Patterns {
   int dim_attribute;  // the one that names the dimension of Before and After; -1: none
   Pattern tensor[12];
   int made_as
-      [4];  // the type of an output that the caller does not give: infiniDtype_t, or ~number of the tensor that has it
-  bool is_parameter[4];  // the output is an argument: it is read as well
-  bool may_be_none[4];  // the output is not made for a caller who does not give it
+      [6];  // the type of an output that the caller does not give: infiniDtype_t, or ~number of the tensor that has it
+  bool is_parameter[6];  // the output is an argument: it is read as well
+  bool may_be_none[6];  // the output is not made for a caller who does not give it
   bool in_place;  // outputs may be inputs
   int arguments;  // inputs, and outputs that are read as well
   int8_t argument[12];  // which tensors they are, in their order

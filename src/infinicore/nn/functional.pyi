@@ -5,8 +5,11 @@ from collections.abc import Sequence
 from ..tensor import Tensor
 from .layers import (
     RopeAlgo,
+    bilinear,
+    causal_conv1d,
     flash_attention,
     linear,
+    multi_margin_loss,
     one_hot,
     pad,
     pixel_shuffle,
@@ -52,7 +55,9 @@ __all__ = [
     "avg_pool2d",
     "avg_pool3d",
     "batch_norm",
+    "bilinear",
     "binary_cross_entropy_with_logits",
+    "causal_conv1d",
     "causal_softmax",
     "celu",
     "conv1d",
@@ -85,6 +90,7 @@ __all__ = [
     "max_pool2d",
     "max_pool3d",
     "mish",
+    "multi_margin_loss",
     "one_hot",
     "pad",
     "pixel_shuffle",
@@ -111,6 +117,7 @@ __all__ = [
     "tanhshrink",
     "threshold",
     "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
     "unfold",
     "upsample",
     "upsample_bilinear",
@@ -353,3 +360,15 @@ def triplet_margin_loss(
     out: Tensor | None = None,
 ) -> Tensor:
     """`max(0, d(anchor, positive) - d(anchor, negative) + margin)` of each row, where `d` is the p-norm of the difference plus `eps`. With swap, the smaller one of the distances of `negative` counts."""
+
+def triplet_margin_with_distance_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    swap: int = 0,
+    reduction: str = "mean",
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """TripletMarginLoss with the distance that it has by default: the norm of the difference plus 1e-6."""

@@ -8,12 +8,16 @@ from .. import _core
 from ..functions import matmul
 from ..indexing import one_hot
 from ..moving import pad, pixel_shuffle, pixel_unshuffle, unfold
+from ..products import bilinear
 from ..tensor import Tensor
 
 __all__ = [
     "RopeAlgo",
+    "bilinear",
+    "causal_conv1d",
     "flash_attention",
     "linear",
+    "multi_margin_loss",
     "one_hot",
     "pad",
     "pixel_shuffle",
@@ -122,3 +126,59 @@ def scaled_dot_product_attention(
     return flash_attention(
         query, key, value, None, attn_mask, dropout_p, is_causal, scale, enable_gqa, out=out
     )
+
+
+def causal_conv1d(
+    qkv: Tensor,
+    conv_state: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    *,
+    cu_seqlens: Tensor | None = None,
+    initial_state_indices: Tensor | None = None,
+    final_state_indices: Tensor | None = None,
+    final_conv_state: Tensor | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """A convolution of each channel along the tokens of each sequence, which sees no later ones; no activation is applied.
+
+    `qkv` is (sequences, tokens, channels), or, with `cu_seqlens`, which says where sequences begin and the last one ends, (1, all tokens, channels).
+    `weight` is (channels, 1, k), and `conv_state`, (states, channels, k - 1), what came before the first tokens: state
+    `initial_state_indices[i]` of sequence `i`, or `i`. What it leaves goes to state `final_state_indices[i]` of `conv_state`, or to
+    `final_conv_state`, (sequences, channels, k - 1), or nowhere.
+    """
+    if out is None:
+        out = _core.empty(qkv._place, qkv.dtype, qkv.shape)
+    _core.building_blocks["causal_conv1d"](
+        qkv,
+        conv_state,
+        weight,
+        bias,
+        cu_seqlens,
+        initial_state_indices,
+        final_state_indices,
+        out=(out, final_conv_state),
+    )
+    return out
+
+
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The mean over the classes of `max(0, margin - x[target] + x[i])^p` of each row, without the target itself, times `weight[target]`.
+
+    `reduction`: "none", a loss for each row; "mean" or "sum" of them.
+
+    >>> import infinicore
+    >>> x, target = infinicore.from_list([[0.0, 2.0]], dtype=infinicore.float32), infinicore.from_list([0], dtype=infinicore.int64)
+    >>> infinicore.nn.functional.multi_margin_loss(x, target).item()
+    1.5
+    """
+    return _core.building_blocks["multi_margin_loss"](input, target, weight, p, margin, reduction, out=out)

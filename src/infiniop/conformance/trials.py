@@ -55,6 +55,8 @@ def reference(operator: Operator, inputs: list[Array], dtype: str, values: dict[
     if operator.halves:
         inputs = list(np.split(inputs[0], 2, axis=-1))
     with np.errstate(all="ignore"):
+        if operator.typed_reference and dtype in FLOATS:
+            return np.asarray(operator.reference(np, *inputs, **values)).astype(np.float64)
         if dtype in FLOATS:
             return operator.reference(np, *(np.asarray(a).astype(np.float64) for a in inputs), **values)
         return operator.reference(

@@ -72,7 +72,7 @@ def trial_of(
             continue
         with np.errstate(all="ignore"):
             array = np.asarray(case[tensor.name]).astype(NUMPY[dtypes[tensor.name]])
-        operands[tensor.name] = place(array)
+        operands[tensor.name] = place(array) if tensor.described else whole(array)
         given[tensor.name] = array.astype(np.float64) if dtypes[tensor.name] in FLOATS else array
     for tensor in operator.outputs:
         if tensor.role == "out" and not tensor.optional:

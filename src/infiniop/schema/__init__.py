@@ -8,6 +8,7 @@ from .attention import OPERATORS as ATTENTION
 from .channel_norms import OPERATORS as CHANNEL_NORMS
 from .experts import OPERATORS as EXPERTS
 from .functions import OPERATORS as FUNCTIONS
+from .geometry import OPERATORS as GEOMETRY
 from .indexing import OPERATORS as INDEXING
 from .logic import OPERATORS as LOGIC
 from .losses import OPERATORS as LOSSES
@@ -24,6 +25,7 @@ from .rounding import OPERATORS as ROUNDING
 from .routing import OPERATORS as ROUTING
 from .scans import OPERATORS as SCANS
 from .selection import OPERATORS as SELECTION
+from .sequences import OPERATORS as SEQUENCES
 from .spatial import OPERATORS as SPATIAL
 from .vectors import OPERATORS as VECTORS
 
@@ -38,6 +40,7 @@ GROUPS: dict[str, tuple[Operator, ...]] = {
     "One number from each row": REDUCTIONS,
     "Copies, conversions, constants": MOVEMENT,
     "Products of matrices": PRODUCTS,
+    "Distances and determinants": GEOMETRY,
     "Elements that indices name": INDEXING,
     "Elements at other places": MOVING,
     "Order and choice": SELECTION,
@@ -45,6 +48,7 @@ GROUPS: dict[str, tuple[Operator, ...]] = {
     "Pairs of vectors": VECTORS,
     "Positions and attention": (*ATTENTION, *POSITIONS),
     "Experts of tokens": (*ROUTING, *EXPERTS),
+    "Sequences with a state": SEQUENCES,
     "Space: convolution and pooling": SPATIAL,
     "Space: other sizes": RESIZING,
     "Space: norms of channels": CHANNEL_NORMS,

@@ -149,6 +149,16 @@ OPERATORS: tuple[Operator, ...] = (
         ulps=0,
     ),
     binary(
+        "Nextafter",
+        "nextafter(a, b)",
+        lambda np, a, b: np.nextafter(a, b),
+        "The number of the type that follows `a` on the way to `b`.",
+        dtypes=("F32", "F64"),
+        published=False,
+        typed_reference=True,
+        ulps=0,
+    ),
+    binary(
         "LogAddExp",
         "log_add_exp(a, b)",
         lambda np, a, b: np.logaddexp(a, b),

@@ -85,6 +85,18 @@ def triplet_margin(
     return reduced(np, np.maximum(distance(anchor, positive) - far + margin, 0), reduction)
 
 
+def multi_margin(
+    np: Any, input: Any, target: Any, weight: Any, p: float, margin: float, reduction: float
+) -> Any:
+    classes, place = input.shape[-1], target.astype(np.int64)
+    own = np.take_along_axis(input, place[..., None], axis=-1) if input.size else input[..., :1]
+    lost = np.maximum(margin - own + input, 0) ** p
+    if weight is not None:
+        lost = lost * weight[place][..., None]
+    others = np.arange(classes) != place[..., None]
+    return reduced(np, np.sum(np.where(others, lost, 0), axis=-1) / max(1, classes), reduction)
+
+
 def cross_entropy(np: Any, x: Any, target: Any) -> Any:
     if x.shape[-1] == 0:
         return np.zeros(target.shape)
@@ -128,6 +140,21 @@ def three(np: Any, random: Any, shape: tuple[int, ...]) -> dict[str, Any]:
     return {name: random.normal(size=shape) for name in ("anchor", "positive", "negative")}
 
 
+def multi_margin_trials(np: Any, random: Any) -> Any:
+    for number, (shape, p, weighs) in enumerate(
+        (((5, 9), 1, False), ((3, 2, 300), 2, True), ((7,), 1, True), ((4, 1), 2, False), ((0, 6), 1, False))
+    ):
+        for how in (0, 1, 2):
+            yield {
+                "input": random.normal(size=shape) * 2,
+                "target": random.integers(0, shape[-1], shape[:-1]),
+                "weight": random.uniform(size=shape[-1]) if weighs else None,
+                "p": p,
+                "margin": (1, 0.5, 2, 1, 1)[number],
+                "reduction": how,
+            }
+
+
 def cross_entropy_trials(np: Any, random: Any) -> Any:
     yield {"x": random.normal(size=(5, 19)) * 3, "target": random.integers(0, 19, 5)}
     yield {"x": random.normal(size=(2, 3, 5000)) * 3, "target": random.integers(0, 5000, (2, 3))}
@@ -142,7 +169,7 @@ def cross_entropy_trials(np: Any, random: Any) -> Any:
 def loss(
     name: str, doc: str, inputs: tuple[Tensor, ...], reference: Callable[..., Any], attributes: tuple[Attribute, ...],
     trials: Callable[[Any, Any], Any], *, header: str, out: str = "output", shapes: dict[str, str] | None = None,
-    rules: tuple[tuple[str, str], ...] = (), declares: str = "", python: str = "", ulps: float = 8,
+    rules: tuple[tuple[str, str], ...] = (), declares: str = "", python: str = "", ulps: float = 8, composed: bool = False,
 ) -> Operator:  # fmt: skip
     return Operator(
         name,
@@ -155,6 +182,7 @@ def loss(
             {out: "..."} | dict.fromkeys((tensor.name for tensor in inputs), "...") | (shapes or {}),
             trials,
             rules=(REDUCTION_RULE, *rules),
+            composed=composed,
         ),
         attributes=attributes,
         header=header,
@@ -255,6 +283,56 @@ OPERATORS: tuple[Operator, ...] = (
         rules=(("p >= 1", "p must be at least 1"),),
         header="triplet_margin_loss",
         ulps=64,  # of losses, which are less than the distances that they are differences of
+    ),
+    loss(
+        "TripletMarginWithDistanceLoss",
+        "TripletMarginLoss with the distance that it has by default: the norm of the difference plus 1e-6.",
+        (Tensor("anchor"), Tensor("positive"), Tensor("negative")),
+        lambda np, anchor, positive, negative, margin, swap, reduction: triplet_margin(
+            np, anchor, positive, negative, margin, 2, float(np.float32(1e-6)), swap, reduction
+        ),
+        (
+            Attribute("margin", "float", "how much further the negative has to be", default=1),
+            Attribute(
+                "swap", "int", "whether the distance from positive to negative is looked at", default=0
+            ),
+            reduction(),
+        ),
+        trials(three, {"swap": 1}, {"margin": 0.25}),
+        shapes={"output": "...", "anchor": "... d", "positive": "... d", "negative": "... d"},
+        header="triplet_margin_with_distance_loss",
+        ulps=64,
+        composed=True,
+    ),
+    Operator(
+        "MultiMarginLoss",
+        "The mean over the classes of `max(0, margin - x[target] + x[i])^p` of each row, without the target itself, times `weight[target]`.",
+        (
+            Tensor("output", "out", reduced_by="reduction"),
+            Tensor("input"),
+            Tensor("target", dtypes=INDICES),
+            Tensor("weight", optional=True),
+        ),
+        TYPES,
+        multi_margin,
+        kind="written",
+        written=Written(
+            {"output": "...", "input": "... c", "target": "...", "weight": "c"},
+            multi_margin_trials,
+            rules=(
+                REDUCTION_RULE,
+                ("p == 1 || p == 2", "p must be 1 or 2"),
+                ("c > 0", "input must have a class or more in its last dimension"),
+            ),
+        ),
+        attributes=(
+            Attribute("p", "int", "1, or 2 for squares", default=1),
+            Attribute("margin", "float", "how much larger the target's number has to be", default=1),
+            reduction(),
+        ),
+        header="multi_margin_loss",
+        wrapped=True,
+        ulps=16,
     ),
     Operator(
         "CrossEntropy",

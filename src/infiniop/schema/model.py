@@ -142,6 +142,9 @@ class Written:
     in_place: bool = False
     """Whether an output may be an input of the same shape."""
 
+    composed: bool = False
+    """Whether it is made of other operators, the same for every device type: the function of its name in `csrc/op/composed`."""
+
 
 @dataclass(frozen=True)
 class InList:
@@ -289,6 +292,9 @@ class Operator:
 
     narrow_ulps: float = 0.0
     """Of written operators whose narrow inputs are multiplied as they are: the same in units of the narrow type's largest result."""
+
+    typed_reference: bool = False
+    """Whether the reference takes floats in their own type, too: where that decides what the result is."""
 
     ulps: float = 4.0
     """How far a result may be from the rounded reference, in units of the last place."""

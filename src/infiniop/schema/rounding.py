@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .model import FLOATS, NUMBERS, Operator, Tensor
+from .model import FLOATS, NUMBERS, Attribute, Operator, Tensor
 from .shapes import binary, unary
 
 OPERATORS: tuple[Operator, ...] = (
@@ -55,6 +55,23 @@ OPERATORS: tuple[Operator, ...] = (
         lambda np, x, values: np.where(x == 0, values, np.where(x != x, x, (x > 0).astype(x.dtype))),
         "x == 0 ? values : (x < 0 ? 0 : (x > 0 ? 1 : x))",
         published=False,
+        ulps=0,
+    ),
+    unary(
+        "NanToNum",
+        "x - x == 0 ? x : (x > 0 ? infinite_value : (x < 0 ? 0 - infinite_value : nan_value))",
+        lambda np, x, nan_value, infinite_value: np.nan_to_num(
+            x, nan=nan_value, posinf=infinite_value, neginf=-infinite_value
+        ),
+        "`x`, but `nan_value` where it is not a number, and `infinite_value`, with its sign, where it is infinite.",
+        dtypes=FLOATS,
+        attributes=(
+            Attribute("nan_value", "double", "what takes the place of not-a-number", default=0),
+            Attribute("infinite_value", "double", "what takes the place of infinity"),
+        ),
+        wrapped=True,
+        published=False,
+        header="nan_to_num",
         ulps=0,
     ),
     unary(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .model import Attribute, Operator, Tensor, Written
+from .model import INDICES, REALS, Attribute, Operator, Tensor, Written
 
 FLOATING = ("F16", "BF16", "F32", "F64")
 DIM = Attribute(
@@ -49,6 +49,59 @@ def scan_trials(np: Any, random: Any, spread: float) -> Any:
         }
 
 
+def extremes(np: Any, input: Any, dim: float, largest: bool) -> Any:
+    """Of equal ones the later counts; from the first that is not a number on nothing but these do."""
+    rows = np.moveaxis(input, int(dim), -1)
+    values, indices = np.empty_like(rows), np.empty(rows.shape, np.int64)
+    for place in np.ndindex(*rows.shape[:-1]):
+        best, at = None, 0
+        for i, x in enumerate(rows[place]):
+            if best is None or x != x or (best == best and (x >= best if largest else x <= best)):
+                best, at = x, i
+            here = (*place, i)
+            values[here], indices[here] = best, at
+    return np.moveaxis(values, -1, int(dim)), np.moveaxis(indices, -1, int(dim))
+
+
+def extremes_trials(np: Any, random: Any) -> Any:
+    yield {"input": np.round(random.normal(size=(5, 40)) * 3), "dim": 1}
+    for shape, dim in (
+        ((3, 61, 20), 1),
+        ((9,), 0),
+        ((2, 1500), -1),
+        ((40, 3, 17), 0),
+        ((0, 4), 1),
+        ((4, 0), 1),
+    ):
+        values = np.round(random.normal(size=shape) * 3)
+        values.reshape(-1)[values.size // 2 :: 37] = np.nan
+        values.reshape(-1)[values.size // 4 :: 29] = -np.inf
+        values.reshape(-1)[5::31] = -0.0
+        yield {"input": values, "dim": dim}
+
+
+def cumulative_extreme(name: str, what: str, largest: bool) -> Operator:
+    return Operator(
+        name,
+        f"The {what} of each element of a row and all before it, and where it is; of equal ones the last. What is not a number stays.",
+        (
+            Tensor("values", "out"),
+            Tensor("indices", "out", dtypes=INDICES, made_as="I64"),
+            Tensor("input"),
+        ),
+        REALS,
+        lambda np, input, dim: extremes(np, input, dim, largest),
+        kind="written",
+        written=Written(
+            {"values": "< n >", "indices": "< n >", "input": "< n >"}, extremes_trials, in_place=True
+        ),
+        attributes=(DIM,),
+        wrapped=True,
+        published=False,
+        ulps=0,
+    )
+
+
 def scan(name: str, what: str, reference: Any, spread: float) -> Operator:
     return Operator(
         name,
@@ -72,6 +125,8 @@ def scan(name: str, what: str, reference: Any, spread: float) -> Operator:
 OPERATORS: tuple[Operator, ...] = (
     scan("Cumsum", "sum", lambda np: np.cumsum, 0),
     scan("Cumprod", "product", lambda np: np.cumprod, 2**-8),
+    cumulative_extreme("Cummax", "largest", True),
+    cumulative_extreme("Cummin", "smallest", False),
     Operator(
         "LogCumSumExp",
         "The logarithm of the sum of the exponentials of each element of a row and all before it.",

@@ -1,4 +1,4 @@
-// Losses of rows: CrossEntropy and TripletMarginLoss.
+// Losses of rows: CrossEntropy, MultiMarginLoss and TripletMarginLoss.
 #include "infiniop/generated/written.h"
 #include "op/cpu/written/losses.h"
 #include "op/expression.h"
@@ -136,9 +136,79 @@ infinirtError_t run(const WrittenCall& call, int64_t first, int64_t last) {
 
 }  // namespace triplets
 
+namespace margins {
+
+using namespace infiniop::multi_margin_loss;
+
+int reduction(const double* attributes) { return static_cast<int>(attributes[attribute::reduction]); }
+
+Split split(const WrittenPlan& plan, const double* attributes, int phase) {
+  if (phase == 0) return {plan.rest, rows_of_a_block(plan.size[size::c])};
+  return {reduction(attributes) == kNone ? 0 : 1, 1};
+}
+
+size_t workspace(const WrittenPlan& plan, const double* attributes) {
+  return reduction(attributes) == kNone ? 0 : sizeof(double) * static_cast<size_t>(plan.rest);
+}
+
+// Of one row, of which the target's own term does not count.
+template <class T>
+double lost_by(const T* x, int64_t step, int64_t classes, int64_t target, double margin, bool squares) {
+  using C = Wide<T>;
+  C tile[kLossTile], terms[kLossTile];
+  const C base = C(margin) - widen(x[target * step]);
+  double sum = 0;
+  for (int64_t at = 0; at < classes; at += kLossTile) {
+    const int64_t some = std::min(kLossTile, classes - at);
+    const C* numbers = computed(x + at * step, step, some, tile);
+    for (int64_t i = 0; i < some; ++i) {
+      const C over = base + numbers[i];
+      terms[i] = over < 0 ? C(0) : over;  // what is not a number stays
+    }
+    if (target >= at && target < at + some) terms[target - at] = 0;
+    if (squares) {
+      for (int64_t i = 0; i < some; ++i) terms[i] *= terms[i];
+    }
+    sum += sum_of(terms, some);
+  }
+  return sum / static_cast<double>(classes);
+}
+
+infinirtError_t run(const WrittenCall& call, int64_t first, int64_t last) {
+  const WrittenPlan& plan = call.plan;
+  const int how = reduction(call.attributes);
+  if (call.phase == 1) {
+    finish_loss(call, plan.rest, plan.rest, how);
+    return infinirtSuccess;
+  }
+  const TensorView &input = plan.tensor[tensor::input], &target = plan.tensor[tensor::target],
+                   &weight = plan.tensor[tensor::weight];
+  const int64_t step = input.stride[input.ndim - 1], classes = plan.size[size::c];
+  return with_float_type(input.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for (int64_t row = first; row < last; ++row) {
+      const T* from = call.at<const T>(tensor::input) + offset_of_rest(input, row);
+      const int64_t place = integer_at(call.address[tensor::target], target.dtype, offset_of_rest(target, row));
+      if (place < 0 || place >= classes) return infinirtErrorInvalidValue;
+      double lost =
+          lost_by(from, step, classes, place, call.attributes[attribute::margin], call.attributes[attribute::p] == 2);
+      if (weight.is_given) lost *= double(widen(call.at<const T>(tensor::weight)[place * weight.stride[0]]));
+      if (how != kNone) {
+        static_cast<double*>(call.workspace)[row] = lost;
+      } else {
+        call.at<T>(tensor::output)[offset_of_rest(plan.tensor[tensor::output], row)] = narrow<T>(Wide<T>(lost));
+      }
+    }
+    return infinirtSuccess;
+  });
+}
+
+}  // namespace margins
+
 }  // namespace
 
 extern const WrittenKernel cross_entropy = {classes::split, classes::run};
+extern const WrittenKernel multi_margin_loss = {margins::split, margins::run, 2, margins::workspace};
 extern const WrittenKernel triplet_margin_loss = {triplets::split, triplets::run, 2, triplets::workspace};
 
 }  // namespace infiniop::cpu::INFINIOP_LEVEL

@@ -1,4 +1,4 @@
-// Two operators share one text: CrossEntropy and TripletMarginLoss.
+// Three operators share one text: CrossEntropy, MultiMarginLoss and TripletMarginLoss.
 #include <algorithm>
 
 #include "infiniop/generated/written.h"
@@ -52,9 +52,29 @@ std::vector<WrittenLaunch> launches(const WrittenPlan& plan, const double* attri
 
 }  // namespace triplets
 
+namespace margins {
+
+using namespace infiniop::multi_margin_loss;
+
+WrittenProgram program(const WrittenPlan& plan, const double* attributes) {
+  const size_t workspace = attributes[attribute::reduction] == 0 ? 0 : 8 * static_cast<size_t>(plan.rest);
+  return {alias("X", plan.tensor[tensor::input].dtype) + alias("Index", plan.tensor[tensor::target].dtype),
+          {"margin_rows", "finish_margins"},
+          workspace};
+}
+
+std::vector<WrittenLaunch> launches(const WrittenPlan& plan, const double* attributes, void* const*) {
+  std::vector<WrittenLaunch> all = {a_block_a_row("margin_rows", plan.rest)};
+  if (attributes[attribute::reduction] != 0) all.push_back({"finish_margins", {1, 1, 1}, {kThreads, 1, 1}});
+  return all;
+}
+
+}  // namespace margins
+
 }  // namespace
 
 extern const WrittenKernel written_cross_entropy = {kText, classes::program, classes::launches};
+extern const WrittenKernel written_multi_margin_loss = {kText, margins::program, margins::launches};
 extern const WrittenKernel written_triplet_margin_loss = {kText, triplets::program, triplets::launches};
 
 }  // namespace infiniop::nvidia

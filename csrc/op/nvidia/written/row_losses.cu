@@ -33,6 +33,16 @@ struct Most {
   __device__ __forceinline__ double operator()(double a, double b) const { return b > a ? b : a; }
 };
 
+// The mean or the sum of what rows left in the workspace.
+__device__ __forceinline__ void finish(const WrittenArguments& a, bool is_mean, int output) {
+  double sum = 0;
+  for (long long i = threadIdx.x; i < a.plan.rest; i += kThreads) sum += static_cast<const double*>(a.workspace)[i];
+  sum = joined(sum, Sum());
+  if (threadIdx.x != 0) return;
+  if (is_mean) sum /= static_cast<double>(a.plan.rest);
+  *static_cast<X*>(a.address[output]) = Narrow<X>::of(static_cast<C>(sum));
+}
+
 // The distance of two rows. All threads get it.
 __device__ __forceinline__ double distance(const WrittenArguments& a, int one, int other, long long row) {
   using namespace triplet_margin_loss;
@@ -75,12 +85,42 @@ extern "C" __global__ void triplet_rows(const __grid_constant__ infiniop::Writte
 extern "C" __global__ void finish_triplets(const __grid_constant__ infiniop::WrittenArguments a) {
   using namespace infiniop;
   using namespace triplet_margin_loss;
-  double sum = 0;
-  for (long long i = threadIdx.x; i < a.plan.rest; i += kThreads) sum += static_cast<const double*>(a.workspace)[i];
-  sum = joined(sum, Sum());
-  if (threadIdx.x != 0) return;
-  if (a.attributes[attribute::reduction] == 1) sum /= static_cast<double>(a.plan.rest);
-  *static_cast<X*>(a.address[tensor::output]) = Narrow<X>::of(static_cast<C>(sum));
+  finish(a, a.attributes[attribute::reduction] == 1, tensor::output);
+}
+
+extern "C" __global__ void margin_rows(const __grid_constant__ infiniop::WrittenArguments a) {
+  using namespace infiniop;
+  using namespace multi_margin_loss;
+  const WrittenPlan& plan = a.plan;
+  const TensorView &input = plan.tensor[tensor::input], &target = plan.tensor[tensor::target], &weight = plan.tensor[tensor::weight];
+  const long long classes = plan.size[size::c], step = input.stride[input.ndim - 1];
+  const bool squares = a.attributes[attribute::p] == 2;
+  for (long long row = blockIdx.x; row < plan.rest; row += gridDim.x) {
+    const X* from = static_cast<const X*>(a.address[tensor::input]) + offset_of_rest(input, row);
+    const long long place = static_cast<long long>(static_cast<const Index*>(a.address[tensor::target])[offset_of_rest(target, row)]);
+    if (place < 0 || place >= classes) __trap();
+    const C base = C(a.attributes[attribute::margin]) - C(widen(from[place * step]));
+    double sum = 0;
+    for (long long i = threadIdx.x; i < classes; i += kThreads) {
+      const C over = base + C(widen(from[i * step])), term = over < C(0) ? C(0) : over;  // what is not a number stays
+      if (i != place) sum += static_cast<double>(squares ? term * term : term);
+    }
+    double lost = joined(sum, Sum()) / static_cast<double>(classes);
+    if (weight.is_given) lost *= static_cast<double>(widen(static_cast<const X*>(a.address[tensor::weight])[place * weight.stride[0]]));
+    if (threadIdx.x != 0) continue;
+    if (a.attributes[attribute::reduction] != 0) {
+      static_cast<double*>(a.workspace)[row] = lost;
+    } else {
+      static_cast<X*>(a.address[tensor::output])[offset_of_rest(plan.tensor[tensor::output], row)] = Narrow<X>::of(static_cast<C>(lost));
+    }
+  }
+}
+
+// One block.
+extern "C" __global__ void finish_margins(const __grid_constant__ infiniop::WrittenArguments a) {
+  using namespace infiniop;
+  using namespace multi_margin_loss;
+  finish(a, a.attributes[attribute::reduction] == 1, tensor::output);
 }
 
 extern "C" __global__ void cross_entropy_rows(const __grid_constant__ infiniop::WrittenArguments a) {

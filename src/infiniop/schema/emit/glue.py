@@ -42,6 +42,11 @@ def numbers(operator: Operator, at_compute: bool) -> str:
     )
 
 
+def late_ones(operator: Operator) -> int:
+    """The attributes that come with every call, as bits."""
+    return sum(1 << i for i, attribute in enumerate(operator.attributes) if attribute.at_compute)
+
+
 def number_of(operator: Operator, attribute: Attribute) -> str:
     """An attribute, from what C was given."""
     if attribute.in_list and attribute.in_list.bytes:
@@ -116,8 +121,6 @@ def functions(operator: Operator) -> list[str]:
     )
     early = any(not attribute.at_compute for attribute in operator.attributes)
     late = any(attribute.at_compute for attribute in operator.attributes)
-    if early and late:
-        raise ValueError(f"{name}: attributes of both calls")
     addresses = ", ".join(f"const_cast<void*>(static_cast<const void*>({t.name}))" for t in operator.ordered)
     lines = [
         f"infiniStatus_t {create}({given[create]}) {{",
@@ -151,6 +154,7 @@ def functions(operator: Operator) -> list[str]:
             "attributes" if late else "nullptr",
             "value" if operator.kind == "fill" else "nullptr",
             "{workspace, workspace_size}" if operator.has_workspace else "{}",
+            *([f"{late_ones(operator)}u"] if early and late else []),
         ]
     )
     lines += [
@@ -183,6 +187,8 @@ def render() -> str:
             '#include "op/runtime.h"',
             '#include "op/written_rules.h"',
             "",
+            *written.declarations(),
+            "",
             "using namespace infiniop;",
             "",
             "namespace {",
@@ -195,7 +201,12 @@ def render() -> str:
                 if operator.scalar_expression
             ),
             *(info(number, operator) for number, operator in enumerate(OPERATORS)),
+            "constexpr const OperatorInfo* kOperators[] = {",
+            *(f"    &k{operator.name}," for operator in OPERATORS),
+            "};",
             "}  // namespace",
+            "",
+            "const OperatorInfo& infiniop::info_of_operator(int number) { return *kOperators[number]; }",
             "",
             *(line for operator in OPERATORS for line in functions(operator)),
         ]

@@ -10,6 +10,8 @@ from .. import COMPILED_ONCE, OPERATORS
 from ..model import Operator, Tensor, Written
 
 WRITTEN = tuple(operator for operator in OPERATORS if operator.kind == "written")
+# Those that device types have kernels for; the others are made of these.
+WITH_KERNELS = tuple(operator for operator in WRITTEN if operator.written and not operator.written.composed)
 MOST_DIMS, MOST_SIZES = 8, 16  # as csrc/op/nvidia/written_arguments.h
 GROUPS = {"...": "Rest", "...?": "MaybeRest", "<": "Before", ">": "After", "*": "Any"}
 
@@ -125,11 +127,13 @@ def info(operator: Operator) -> list[str]:
     attributes = ", ".join(str(attribute_of_size(operator, name)) for name in names)
     tensors = ",\n    ".join(tensor_rule(operator, tensor) for tensor in operator.ordered)
     function = f"broken_rule_of_{operator.name}" if written_of(operator).rules else "nullptr"
+    composed = written_of(operator).composed
+    number = -1 if composed else WITH_KERNELS.index(operator)
     return [
         *rules(operator),
-        f"constexpr WrittenInfo kWritten{operator.name} = {{{WRITTEN.index(operator)}, {dim_attribute(operator)}, {len(names)},",
+        f"constexpr WrittenInfo kWritten{operator.name} = {{{number}, {dim_attribute(operator)}, {len(names)},",
         f"    {{{listed}}}, {{{attributes}}},",
-        f"    {{{tensors}}}, {function}}};",
+        f"    {{{tensors}}}, {function}, {f'infiniop::composed::{operator.stem}' if composed else 'nullptr'}}};",
     ]
 
 
@@ -155,7 +159,7 @@ def render_names() -> str:
             "// Generated from src/infiniop/schema.",
             "#pragma once",
             "namespace infiniop {",
-            f"inline constexpr int kWrittenOperators = {len(WRITTEN)};",
+            f"inline constexpr int kWrittenOperators = {len(WITH_KERNELS)};",
             *(line for operator in WRITTEN for line in constants(operator)),
             "}  // namespace infiniop",
             "",
@@ -167,6 +171,16 @@ def render_list() -> str:
     """For the kernels' tables, in the order of their numbers."""
     lines = [
         f"INFINIOP_WRITTEN{'_ONCE' if operator in COMPILED_ONCE else ''}({operator.stem})"
-        for operator in WRITTEN
+        for operator in WITH_KERNELS
     ]
     return "\n".join(lines) + "\n"
+
+
+def declarations() -> list[str]:
+    """The functions that operators are composed by."""
+    names = [operator.stem for operator in WRITTEN if written_of(operator).composed]
+    return [
+        "namespace infiniop::composed {",
+        *(f"void {name}(Composer& composer);" for name in names),
+        "}  // namespace infiniop::composed",
+    ]
