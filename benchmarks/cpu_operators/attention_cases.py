@@ -14,6 +14,7 @@ from infinicore.nn import functional
 from .cases import DTYPES, Case, both, group, mine, random
 
 HEADS, SHARED, SIZE = 32, 8, 128  # of queries, of keys; elements of a head
+SECTIONS = [16, 24, 24]  # of time, height and width
 
 
 def _neox(x: torch.Tensor, sin: torch.Tensor, cos: torch.Tensor) -> torch.Tensor:
@@ -45,12 +46,11 @@ def positions() -> Iterator[Case]:
             k, tk = both(random(tokens, SHARED * SIZE, dtype=kind))
             q_out, k_out = (mine(torch.zeros_like(each)) for each in (tq, tk))
             where, twhere = both(torch.randint(0, 1024, (3, tokens), dtype=torch.int64))
-            sections = [16, 24, 24]
 
             def multimodal(
                 tq: Any = tq, tk: Any = tk, p: Any = twhere, sin: Any = wide_sin, cos: Any = wide_cos, tokens: int = tokens
             ) -> Any:  # fmt: skip
-                parts = sections * 2
+                parts = SECTIONS * 2
                 s, c = (
                     torch.cat([m[i % 3] for i, m in enumerate(table[p].split(parts, -1))], -1).unsqueeze(1)
                     for table in (sin, cos)
@@ -63,7 +63,7 @@ def positions() -> Iterator[Case]:
             yield Case(
                 "mrope", dtype, f"{tokens} x {HEADS} x {SIZE}",
                 lambda q=q, k=k, c=cos, s=sin, p=where, a=q_out, b=k_out: infinicore.mrope(
-                    q, k, c, s, p, SIZE, SIZE, *sections, out=a, k_out=b
+                    q, k, c, s, p, SIZE, SIZE, *SECTIONS, out=a, k_out=b
                 )[0],
                 multimodal, tolerance=6e-2,
             )  # fmt: skip
@@ -209,7 +209,11 @@ def pages() -> Iterator[Case]:
             q: Any = tq, k: Any = tk_pages, v: Any = tv_pages, table: Any = ttable, mask: Any = mask
         ) -> Any:
             made = F.scaled_dot_product_attention(
-                q.transpose(0, 1)[None], gathered(k, table), gathered(v, table), attn_mask=mask, enable_gqa=True
+                q.transpose(0, 1)[None],
+                gathered(k, table),
+                gathered(v, table),
+                attn_mask=mask,
+                enable_gqa=True,
             )
             return made[0].transpose(0, 1)
 

@@ -68,9 +68,7 @@ _SHIFTS = torch.arange(0, 32, 4, dtype=torch.int32)
 _AWQ_SHIFTS = torch.tensor([0, 4, 1, 5, 2, 6, 3, 7], dtype=torch.int32) * 4
 
 
-def _awq(
-    words: torch.Tensor, scales: torch.Tensor, zeros: torch.Tensor, group_size: int
-) -> torch.Tensor:
+def _awq(words: torch.Tensor, scales: torch.Tensor, zeros: torch.Tensor, group_size: int) -> torch.Tensor:
     numbers = ((words.unsqueeze(-1) >> _AWQ_SHIFTS) & 15).view(words.size(0), -1)
     offsets = ((zeros.unsqueeze(-1) >> _AWQ_SHIFTS) & 15).view(zeros.size(0), -1)
     wide = numbers.view(-1, group_size, numbers.size(1)) - offsets.unsqueeze(1)
