@@ -25,9 +25,9 @@ endforeach()
 
 file(GLOB op_sources CONFIGURE_DEPENDS csrc/op/*.cpp csrc/op/*/*.cpp csrc/op/nvidia/written/*.cpp)
 file(GLOB op_leveled_sources CONFIGURE_DEPENDS csrc/op/cpu/written/*.cpp)
-list(APPEND op_leveled_sources csrc/op/cpu/few_rows.cpp)
+list(APPEND op_leveled_sources csrc/op/cpu/few_rows.cpp csrc/op/cpu/packed_product.cpp)
 file(GLOB op_once_sources CONFIGURE_DEPENDS csrc/op/cpu/written_once/*.cpp)
-list(FILTER op_sources EXCLUDE REGEX "csrc/op/(cpu/(tiles|few_rows)|generation/[a-z0-9]+)\\.cpp$")
+list(FILTER op_sources EXCLUDE REGEX "csrc/op/(cpu/(tiles|few_rows|packed_product)|generation/[a-z0-9]+)\\.cpp$")
 set(op_includes ${INFINIOP_GENERATED_DIR}/include ${INFINIOP_GENERATED_DIR}/build ${PROJECT_SOURCE_DIR}/include
                 ${PROJECT_SOURCE_DIR}/csrc)
 
@@ -56,7 +56,7 @@ function(infiniop_add_tiles name)
 endfunction()
 
 # But for matrix products: their bits depend on the library that computes them in any case.
-set_source_files_properties(csrc/op/cpu/few_rows.cpp PROPERTIES COMPILE_OPTIONS -ffp-contract=fast)
+set_source_files_properties(csrc/op/cpu/few_rows.cpp csrc/op/cpu/packed_product.cpp PROPERTIES COMPILE_OPTIONS -ffp-contract=fast)
 
 set(op_tile_objects)
 infiniop_add_tiles(plain ${op_plain_effort})

@@ -93,6 +93,13 @@ typedef struct infinirtXKernelInfo {
  * the same function again with the same parameters is no error; with others it is InvalidValue. */
 INFINIRT_API infinirtError_t infinirtXRegisterKernel(const infinirtXKernelInfo* kernel);
 
+/* As infinirtLaunchKernel with blocks of one thread, for a kernel that only computes: it waits for nobody, and all of its blocks
+ * together take about `nanoseconds` on one thread. The CPU device runs a short one in the calling thread when the stream is
+ * idle, where handing it over would cost more than doing it, and shares a long one between its threads from the first block
+ * on, which it otherwise has to see run before it knows what a block costs. Elsewhere it is infinirtLaunchKernel. */
+INFINIRT_API infinirtError_t infinirtXLaunchComputation(const void* func, dim3 gridDim, void** args,
+                                                        unsigned long long nanoseconds, infinirtStream_t stream);
+
 /* A shared object that infinirtLibraryLoadFromFile (or, as bytes, infinirtLibraryLoadData) can load exports this symbol: a
  * table of kernels that ends with an entry whose name is null. */
 #define INFINIRTX_KERNEL_TABLE_SYMBOL "infinirtXKernelTable"

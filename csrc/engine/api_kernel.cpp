@@ -1,5 +1,7 @@
 // Launches and kernel functions of engine-run backends. Libraries are in library.cpp.
 #include <algorithm>
+#include <cstdint>
+#include <utility>
 
 #include "engine/engine.h"
 #include "engine/kernel.h"
@@ -40,6 +42,10 @@ infinirtError_t check_cooperative(const Kernel& kernel, dim3 grid, dim3 block, s
       "kernel '%s'",
       grid.x, grid.y, grid.z, most, kernel.name.c_str());
 }
+
+// A computation that takes no longer runs in the thread that launches it: waking a worker and being woken by it costs a tenth of
+// this, and nothing is gained by two threads.
+constexpr uint64_t kRunsInCaller_ns = 50000;
 
 struct LaunchOptions {
   bool cooperative = false;
@@ -88,6 +94,7 @@ infinirtError_t read_attribute(const infinirtLaunchAttribute& attribute, LaunchO
 infinirtError_t launch(const void* func, dim3 grid, dim3 block, void** args, size_t shared_bytes,
                        infinirtStream_t handle, bool cooperative) {
   ThreadState& ts = thread_state();
+  const uint64_t computation_ns = std::exchange(t_computation_ns, 0);
   infinirtError_t error = infinirtSuccess;
   Stream* stream = resolve_stream(ts, handle, &error);
   if (!stream) return error;
@@ -101,14 +108,19 @@ infinirtError_t launch(const void* func, dim3 grid, dim3 block, void** args, siz
         static_cast<void*>(handle), backend.name.c_str(), device.ordinal);
   }
   Work work;
-  if ((error = make_kernel_work(*device.engine, func, grid, block, shared_bytes, args, &work))) return error;
+  if ((error = check_launch(*device.engine, func, grid, block, shared_bytes, args, &work))) return error;
   if (cooperative) {
-    if ((error = check_cooperative(*work.kernel.kernel, grid, block, shared_bytes))) {
-      dispose_work(work);
-      return error;
-    }
+    if ((error = check_cooperative(*work.kernel.kernel, grid, block, shared_bytes))) return error;
     work.kernel.cooperative = true;
   }
+  if (computation_ns > 0) {
+    if (computation_ns <= kRunsInCaller_ns && try_run_inline(*stream, [&] { execute_work(device, work); })) {
+      return launch_blocking() ? take_async_error(device) : infinirtSuccess;
+    }
+    const uint64_t blocks = uint64_t{grid.x} * grid.y * grid.z;
+    work.kernel.block_ns = static_cast<uint32_t>(std::clamp<uint64_t>(computation_ns / blocks, 1, UINT32_MAX));
+  }
+  if ((error = keep_arguments(&work))) return error;
   return submit(*stream, work);
 }
 

@@ -14,6 +14,8 @@
 
 namespace infinirt {
 
+constinit thread_local uint64_t t_computation_ns = 0;
+
 namespace {
 
 // From function addresses to kernels: open addressing, read without a lock. Entries are never removed (a function that is
@@ -214,8 +216,8 @@ Kernel* resolve_kernel(const void* func) {
   return nullptr;
 }
 
-infinirtError_t make_kernel_work(Engine& engine, const void* func, dim3 grid, dim3 block, size_t shared_bytes,
-                                 void** args, Work* work) {
+infinirtError_t check_launch(Engine& engine, const void* func, dim3 grid, dim3 block, size_t shared_bytes, void** args,
+                             Work* work) {
   if (!engine.runs_kernels()) {
     return fail(infinirtErrorNotSupported, "device type '%s' cannot run kernels", engine.backend.name.c_str());
   }
@@ -230,15 +232,29 @@ infinirtError_t make_kernel_work(Engine& engine, const void* func, dim3 grid, di
   for (size_t i = 0; i < count; ++i) {
     if (!args[i]) return fail(infinirtErrorInvalidValue, "args[%zu] is null; it must point at the argument's value", i);
   }
-  auto* copied = static_cast<char*>(std::malloc(std::max<size_t>(kernel->args_bytes, 1)));
-  if (!copied)
-    return fail(infinirtErrorMemoryAllocation, "no host memory for the arguments (%zu bytes)", kernel->args_bytes);
-  for (size_t i = 0; i < count; ++i) std::memcpy(copied + kernel->offsets[i], args[i], kernel->sizes[i]);
   work->type = WorkType::Kernel;
   work->kernel = {
-      kernel, copied, {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, static_cast<uint32_t>(shared_bytes),
-      false};
+      kernel, nullptr, args, {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, static_cast<uint32_t>(shared_bytes),
+      false,  0};
   return infinirtSuccess;
+}
+
+infinirtError_t keep_arguments(Work* work) {
+  const Kernel& kernel = *work->kernel.kernel;
+  auto* copied = static_cast<char*>(std::malloc(std::max<size_t>(kernel.args_bytes, 1)));
+  if (!copied)
+    return fail(infinirtErrorMemoryAllocation, "no host memory for the arguments (%zu bytes)", kernel.args_bytes);
+  for (size_t i = 0; i < kernel.sizes.size(); ++i)
+    std::memcpy(copied + kernel.offsets[i], work->kernel.values[i], kernel.sizes[i]);
+  work->kernel.args = copied;
+  work->kernel.values = nullptr;
+  return infinirtSuccess;
+}
+
+infinirtError_t make_kernel_work(Engine& engine, const void* func, dim3 grid, dim3 block, size_t shared_bytes,
+                                 void** args, Work* work) {
+  if (auto error = check_launch(engine, func, grid, block, shared_bytes, args, work)) return error;
+  return keep_arguments(work);
 }
 
 }  // namespace infinirt
@@ -259,5 +275,13 @@ extern "C" infinirtError_t infinirtXRegisterKernel(const infinirtXKernelInfo* ke
   ts.last_error = error;
   extra.last_message = "infinirtXRegisterKernel: " + extra.pending_message;
   extra.has_pending = false;
+  return error;
+}
+
+extern "C" infinirtError_t infinirtXLaunchComputation(const void* func, dim3 gridDim, void** args,
+                                                      unsigned long long nanoseconds, infinirtStream_t stream) {
+  infinirt::t_computation_ns = nanoseconds > 0 ? nanoseconds : 1;
+  const infinirtError_t error = infinirtLaunchKernel(func, gridDim, {1, 1, 1}, args, 0, stream);
+  infinirt::t_computation_ns = 0;
   return error;
 }

@@ -12,6 +12,9 @@
 
 namespace infinirt {
 
+// What infinirtXLaunchComputation says of the launch that this thread is making; 0: nothing.
+extern constinit thread_local uint64_t t_computation_ns [[gnu::tls_model("initial-exec")]];
+
 // Limits of a launch, as device properties report them.
 inline constexpr int kMaxThreadsPerBlock = 1024;
 inline constexpr unsigned kMaxBlockDim[3] = {1024, 1024, 64};
@@ -49,7 +52,12 @@ Kernel* register_kernel(const infinirtXKernelInfo& info, KernelLibrary* library,
 // The kernels cannot be found or launched any more. Launches that have begun are waited for.
 void retire_kernels(const std::vector<Kernel*>& kernels, KernelLibrary& library);
 
-// Checks the configuration and copies the arguments: a ready KernelWork, or an error with a message.
+// Checks a launch: a KernelWork whose arguments are still the caller's (`values`), or an error with a message.
+infinirtError_t check_launch(Engine& engine, const void* func, dim3 grid, dim3 block, size_t shared_bytes, void** args,
+                             Work* work);
+// Copies the arguments of such a work, so that it can run when the caller is gone.
+infinirtError_t keep_arguments(Work* work);
+// Both.
 infinirtError_t make_kernel_work(Engine& engine, const void* func, dim3 grid, dim3 block, size_t shared_bytes,
                                  void** args, Work* work);
 

@@ -75,6 +75,15 @@ struct Launch {
   }
 };
 
+// On this thread and idle workers, with the cost of a block known.
+void run_known(Launch& launch, int64_t total, int64_t each) {
+  if (total < kWorthSharing_ns / each) return launch.run(0, total);
+  parallel_for(
+      total, std::max<int64_t>(1, kPiece_ns / each),
+      [](int64_t begin, int64_t end, void* context) { static_cast<Launch*>(context)->run(begin, end); }, &launch);
+}
+
+// The same, when the first block has to show it.
 void run_shared(Launch& launch, int64_t total) {
   const int64_t started = monotonic_ns();
   launch.run(0, 1);
@@ -86,6 +95,21 @@ void run_shared(Launch& launch, int64_t total) {
       [](int64_t begin, int64_t end, void* context) { static_cast<Launch*>(context)->run(begin + 1, end + 1); },
       &launch);
 }
+
+// Where the arguments of a launch lie, and pointers among them that were translated. Few launches have many.
+struct Arguments {
+  static constexpr size_t kFew = 24;
+  void* few[2][kFew];
+  std::vector<void*> many;
+  void **places = few[0], **translated = few[1];
+
+  Arguments(size_t count, bool translates) {
+    if (count <= kFew) return;
+    many.resize(translates ? 2 * count : count);
+    places = many.data();
+    translated = many.data() + (translates ? count : 0);
+  }
+};
 
 struct CooperativeBlock {
   Launch* launch;
@@ -140,23 +164,26 @@ infinirtError_t run_kernel_blocks(const KernelWork& work, void* (*translate)(voi
 
   // The block of arguments stays as it was launched: a graph runs it again.
   const size_t count = kernel.sizes.size();
-  std::vector<void*> args(count);
-  std::vector<uint64_t> translated(translate ? count : 0);
-  for (size_t i = 0; i < count; ++i) {
-    args[i] = static_cast<char*>(work.args) + kernel.offsets[i];
+  Arguments arguments(count, translate != nullptr);
+  void** args = work.values && !translate ? work.values : arguments.places;
+  for (size_t i = 0; i < count && args != work.values; ++i) {
+    args[i] = work.values ? work.values[i] : static_cast<char*>(work.args) + kernel.offsets[i];
     if (translate && kernel.sizes[i] == sizeof(void*)) {
       void* value;
       std::memcpy(&value, args[i], sizeof value);
-      value = translate(value);
-      std::memcpy(&translated[i], &value, sizeof value);
-      args[i] = &translated[i];
+      arguments.translated[i] = translate(value);
+      args[i] = &arguments.translated[i];
     }
   }
 
-  Launch launch{work, args.data()};
+  Launch launch{work, args};
   const int64_t total = int64_t{work.grid[0]} * work.grid[1] * work.grid[2];
   if (work.cooperative && total > 1) {
     run_together(launch, total);
+  } else if (work.values) {
+    launch.run(0, total);
+  } else if (work.block_ns > 0) {
+    run_known(launch, total, work.block_ns);
   } else {
     run_shared(launch, total);
   }

@@ -66,9 +66,11 @@ struct CallbackWork {
 struct KernelWork {
   const Kernel* kernel;
   void* args;              // owned: one block with the parameters at the kernel's offsets
+  void** values;  // where the arguments lie instead, while a launch runs in the thread that makes it; or null
   unsigned grid[3], block[3];
   uint32_t shared_bytes;
-  bool cooperative;        // all blocks run at the same time, each on a thread of its own
+  bool cooperative;  // all blocks run at the same time, each on a thread of its own
+  uint32_t block_ns;  // about what a block takes; 0: not known
 };
 
 struct RecordWork {
@@ -77,12 +79,12 @@ struct RecordWork {
 };
 
 struct SharedWork {
-  void* page;      // the event's shared page (ipc)
+  void* page;  // the event's shared page (ipc)
   uint64_t value;
 };
 
 struct GraphWork {
-  GraphRun* run;   // owned by the launch
+  GraphRun* run;  // owned by the launch
 };
 
 struct Work {

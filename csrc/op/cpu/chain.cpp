@@ -7,7 +7,6 @@
 #include "op/cpu/gather.h"
 #include "op/cpu/kernel.h"
 #include "op/cpu/types.h"
-#include "op/runtime.h"
 #include "op/tensor.h"
 
 namespace infiniop::cpu {
@@ -279,7 +278,8 @@ class PreparedWork final : public PreparedChain {
       args[1 + t] = &addresses[t];
     }
     const auto blocks = static_cast<unsigned>((work.nest.total + work.block_elements - 1) / work.block_elements);
-    return api().LaunchKernel(reinterpret_cast<const void*>(run_chain), {blocks, 1, 1}, {1, 1, 1}, args, 0, stream);
+    const auto cost = static_cast<unsigned long long>(kElement_ns * static_cast<double>(work.nest.total * work.steps));
+    return infinirtXLaunchComputation(reinterpret_cast<const void*>(run_chain), {blocks, 1, 1}, args, cost, stream);
   }
 
  private:

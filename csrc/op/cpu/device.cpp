@@ -13,7 +13,6 @@
 #include "op/cpu/rows.h"
 #include "op/cpu/types.h"
 #include "op/cpu/written.h"
-#include "op/runtime.h"
 #include "op/tensor.h"
 
 namespace infiniop {
@@ -94,7 +93,8 @@ class PreparedWork final : public Prepared {
       args[1 + t] = &addresses[t];
     }
     const auto blocks = static_cast<unsigned>((work.nest.total + work.block_elements - 1) / work.block_elements);
-    return api().LaunchKernel(reinterpret_cast<const void*>(kernel_), {blocks, 1, 1}, {1, 1, 1}, args, 0, stream);
+    const auto cost = static_cast<unsigned long long>(kElement_ns * static_cast<double>(work.nest.total));
+    return infinirtXLaunchComputation(reinterpret_cast<const void*>(kernel_), {blocks, 1, 1}, args, cost, stream);
   }
 
  private:

@@ -20,6 +20,7 @@ using Vector [[gnu::vector_size(64)]] = float;  // compilers split it as the mac
 // which every instruction set agrees on.
 struct Single {
   using Element = float;
+  static constexpr bool kPairs = false;
   static void take(const Element* from, Vector (&to)[2]) { __builtin_memcpy(to, from, sizeof to); }
   static float widen(Element x) { return x; }
   static Element narrow(float x) { return x; }
@@ -27,6 +28,7 @@ struct Single {
 
 struct Brain {
   using Element = uint16_t;
+  static constexpr bool kPairs = true;
   // Of each pair of elements, 32 bits: the first ones, then the second ones.
   static void take(const Element* from, Vector (&to)[2]) {
     using Pairs [[gnu::vector_size(64)]] = uint32_t;
@@ -42,6 +44,7 @@ struct Brain {
 
 struct Half {
   using Element = uint16_t;
+  static constexpr bool kPairs = false;
   static void take(const Element* from, Vector (&to)[2]) {
 #if defined(__AVX512F__)  // with a mask: of the form without one gcc warns that something is not initialised
     __m256i bits[2];
@@ -137,8 +140,101 @@ void multiply_rows(const FewRows& p, const float* a) {
   for (; column < p.columns; ++column) multiply_some<Type, Rows, 1>(p, a, column);
 }
 
+// Lines of b, four at a time, into the sums of all columns: `sums` has a row for each of a, p.columns long.
+template <class Type, int Rows>
+void add_lines(const FewRows& p, const float* a, float* sums) {
+  using Element = typename Type::Element;
+  constexpr int kLines = 4;
+  const auto* b = static_cast<const Element*>(p.b);
+  int64_t i = 0;
+  for (; i + kLines <= p.depth; i += kLines) {
+    const Element* line = b + i * p.b_row;
+    int64_t j = 0;
+    for (; j + kStep <= p.columns; j += kStep) {
+      Vector taken[kLines][2];
+#pragma GCC unroll 4
+      for (int l = 0; l < kLines; ++l) {
+        Type::take(line + l * p.b_row + j, taken[l]);
+        const auto* next = reinterpret_cast<const char*>(line + (kLines + l) * p.b_row + j);
+        __builtin_prefetch(next, 0, 2);
+        if (sizeof(Element) > 2) __builtin_prefetch(next + 64, 0, 2);
+      }
+#pragma GCC unroll 8
+      for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 2
+        for (int v = 0; v < 2; ++v) {
+          Vector sum;
+          float* place = sums + r * p.columns + j + v * kLanes;
+          __builtin_memcpy(&sum, place, sizeof sum);
+#pragma GCC unroll 4
+          for (int l = 0; l < kLines; ++l) sum += a[r * p.depth + i + l] * taken[l][v];
+          __builtin_memcpy(place, &sum, sizeof sum);
+        }
+      }
+    }
+    for (; j < p.columns; ++j) {
+      for (int r = 0; r < Rows; ++r) {
+        for (int l = 0; l < kLines; ++l)
+          sums[r * p.columns + j] += a[r * p.depth + i + l] * Type::widen(line[l * p.b_row + j]);
+      }
+    }
+  }
+  for (; i < p.depth; ++i) {
+    for (int r = 0; r < Rows; ++r) {
+      // In the order in which Type::take() leaves elements.
+      int64_t j = 0;
+      for (; j + kStep <= p.columns; j += kStep) {
+        Vector taken[2];
+        Type::take(b + i * p.b_row + j, taken);
+        for (int v = 0; v < 2; ++v) {
+          for (int lane = 0; lane < kLanes; ++lane)
+            sums[r * p.columns + j + v * kLanes + lane] += a[r * p.depth + i] * taken[v][lane];
+        }
+      }
+      for (; j < p.columns; ++j) sums[r * p.columns + j] += a[r * p.depth + i] * Type::widen(b[i * p.b_row + j]);
+    }
+  }
+}
+
+// Which column the sum at a place belongs to: of pairs, Brain::take() gives the first ones, then the second ones.
+template <class Type>
+int64_t column_of(int64_t place, int64_t columns) {
+  if constexpr (!Type::kPairs) return place;
+  const int64_t group = place / kStep * kStep, at = place - group;
+  if (group + kStep > columns) return place;
+  return group + 2 * (at % kLanes) + at / kLanes;
+}
+
+template <class Type>
+bool multiply_across(const FewRows& p) {
+  using Element = typename Type::Element;
+  const int64_t rows = p.rows;
+  auto* a = reinterpret_cast<float*>(worker_buffer(sizeof(float) * static_cast<size_t>(rows * (p.depth + p.columns))));
+  if (!a) return false;
+  float* sums = a + rows * p.depth;
+  const auto* from = static_cast<const Element*>(p.a);
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t i = 0; i < p.depth; ++i) a[r * p.depth + i] = Type::widen(from[r * p.a_row + i]);
+  }
+  for (int64_t i = 0; i < rows * p.columns; ++i) sums[i] = 0;
+  using Add = void (*)(const FewRows&, const float*, float*);
+  static constexpr Add all[] = {add_lines<Type, 1>, add_lines<Type, 2>, add_lines<Type, 3>, add_lines<Type, 4>,
+                                add_lines<Type, 5>, add_lines<Type, 6>, add_lines<Type, 7>, add_lines<Type, 8>};
+  all[rows - 1](p, a, sums);
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t place = 0; place < p.columns; ++place) {
+      Element* c = static_cast<Element*>(p.c) + r * p.c_row + column_of<Type>(place, p.columns) * p.c_column;
+      float sum = p.alpha * sums[r * p.columns + place];
+      if (p.beta != 0) sum += p.beta * Type::widen(*c);
+      *c = Type::narrow(sum);
+    }
+  }
+  return true;
+}
+
 template <class Type>
 bool multiply(const FewRows& p) {
+  if (p.across) return multiply_across<Type>(p);
   auto* a = reinterpret_cast<float*>(worker_buffer(sizeof(float) * static_cast<size_t>(p.rows * p.depth)));
   if (!a) return false;
   const auto* from = static_cast<const typename Type::Element*>(p.a);

@@ -9,7 +9,8 @@ namespace infiniop::cpu {
 
 inline constexpr int64_t kMostFewRows = 8;
 
-// c[r, j] = alpha * (a[r, :] . b[j, :]) + beta * c[r, j]; the rows of a and of b lie along memory. Strides count elements.
+// c[r, j] = alpha * (a[r, :] . b[j, :]) + beta * c[r, j]; the rows of a and of b lie along memory, or, where `across` is set, not the rows
+// of b but its columns do, `b_row` apart. Strides count elements.
 struct FewRows {
   infiniDtype_t dtype;  // F16, BF16 or F32
   int64_t rows, columns, depth;
@@ -17,6 +18,7 @@ struct FewRows {
   void* c;
   int64_t a_row, b_row, c_row, c_column;
   float alpha, beta;
+  bool across;
 };
 
 // False: there is no host memory. One for each instruction set.

@@ -8,8 +8,8 @@
 #include "op/cpu/buffer.h"
 #include "op/cpu/few_rows.h"
 #include "op/cpu/kernel.h"
+#include "op/cpu/packed_product.h"
 #include "op/cpu/tiles.h"
-#include "op/runtime.h"
 #include "op/tensor.h"
 
 namespace infiniop::cpu {
@@ -21,6 +21,10 @@ constexpr int64_t kPackedTile = 256, kDepth = 256;
 constexpr int64_t kLargestTile = 1024, kSmallestTile = 128;
 // Of products with few rows: how much of the large matrix is worth a block, about 10 microseconds.
 constexpr int64_t kFewRowsBytes = 1 << 17;
+// Columns of a product with few rows whose large matrix lies in lines.
+constexpr int64_t kFewestAcross = 128;
+// Of tiles of floats: a multiple of what is computed together in each instruction set.
+constexpr int64_t kPackedRows = 384;
 
 // The first argument, by value; then the addresses of c, a and b.
 struct GemmWork {
@@ -28,9 +32,11 @@ struct GemmWork {
   infiniDtype_t dtype;
   bool direct;  // the library works on the tensors themselves
   bool few;     // rows, at most kMostFewRows, which lie along memory, as the columns of b do
+  bool across;  // or, of these, the rows of b
+  bool packed;  // floats that are brought side by side
   const Blas* blas;
   int64_t tile_m, tile_n;
-  int64_t across, down;  // tiles of one matrix
+  int64_t columns, down;  // tiles of one matrix
   double alpha, beta;
 };
 
@@ -55,10 +61,10 @@ class Tile {
  public:
   Tile(const GemmWork& work, char* c, const char* a, const char* b, int64_t block)
       : work_(work), p_(work.product), size_(static_cast<int64_t>(size_of(work.dtype))) {
-    const int64_t per_matrix = work.across * work.down;
+    const int64_t per_matrix = work.columns * work.down;
     const int64_t matrix = block / per_matrix, tile = block % per_matrix;
-    row_ = tile / work.across * work.tile_m;
-    column_ = tile % work.across * work.tile_n;
+    row_ = tile / work.columns * work.tile_m;
+    column_ = tile % work.columns * work.tile_n;
     rows_ = std::min(work.tile_m, p_.m - row_);
     columns_ = std::min(work.tile_n, p_.n - column_);
     c_ = c + (matrix * p_.c.batch_stride + row_ * p_.c.row_stride + column_ * p_.c.column_stride) * size_;
@@ -77,12 +83,31 @@ class Tile {
                         b_,
                         c_,
                         p_.a.row_stride,
-                        p_.b.column_stride,
+                        work_.across ? p_.b.row_stride : p_.b.column_stride,
                         p_.c.row_stride,
                         p_.c.column_stride,
                         static_cast<float>(work_.alpha),
-                        static_cast<float>(work_.beta)};
+                        static_cast<float>(work_.beta),
+                        work_.across};
       return few_rows()(few) ? infinirtSuccess : no_memory();
+    }
+    if (product && work_.packed) {
+      const PackedProduct packed{work_.dtype,
+                                 rows_,
+                                 columns_,
+                                 p_.k,
+                                 a_,
+                                 b_,
+                                 c_,
+                                 p_.a.row_stride,
+                                 p_.a.column_stride,
+                                 p_.b.row_stride,
+                                 p_.b.column_stride,
+                                 p_.c.row_stride,
+                                 p_.c.column_stride,
+                                 static_cast<float>(work_.alpha),
+                                 static_cast<float>(work_.beta)};
+      return packed_product()(packed) ? infinirtSuccess : no_memory();
     }
     if (product && work_.direct && run_direct()) return infinirtSuccess;
     char* memory = worker_buffer(sizeof(T) * (kPackedTile * kPackedTile + 2 * kPackedTile * kDepth + 2 * kLargestTile));
@@ -206,13 +231,22 @@ infinirtError_t run_gemm(const infinirtXBlock* block, void** args) {
   auto* c = *static_cast<char**>(args[1]);
   const auto *a = *static_cast<const char**>(args[2]), *b = *static_cast<const char**>(args[3]);
   // A grid may have fewer blocks than there are tiles.
-  const int64_t tiles = work.product.batch * work.across * work.down;
+  const int64_t tiles = work.product.batch * work.columns * work.down;
   for (int64_t tile = block->blockIdx.x; tile < tiles; tile += block->gridDim.x) {
     const infinirtError_t error = work.dtype == INFINI_DTYPE_F64 ? Tile<double>(work, c, a, b, tile).run()
                                                                  : Tile<float>(work, c, a, b, tile).run();
     if (error) return error;
   }
   return infinirtSuccess;
+}
+
+// Whether the machine computes eight floats at a time or more.
+bool has_wide_vectors() {
+#ifdef INFINIOP_X86_LEVELS
+  return &tiles() != &tiles_plain;
+#else
+  return find_blas() == nullptr;
+#endif
 }
 
 class PreparedGemm final : public Prepared {
@@ -224,8 +258,9 @@ class PreparedGemm final : public Prepared {
     work_.blas = find_blas();
     for (const bool turned : {false, true}) {
       const Product each = turned ? transposed(plan.product) : plan.product;
+      work_.across = each.b.column_stride == 1 && each.n >= kFewestAcross && each.b.row_stride != 1;
       work_.few = work_.dtype != INFINI_DTYPE_F64 && each.m <= kMostFewRows && each.a.column_stride == 1 &&
-                  each.b.row_stride == 1;
+                  (each.b.row_stride == 1 || work_.across);
       if (!work_.few) continue;
       p = each;
       turned_ = turned;
@@ -236,8 +271,10 @@ class PreparedGemm final : public Prepared {
     turned_ = c.possible && c.transposed;
     if (turned_) p = transposed(p);
     const bool computed = work_.dtype == INFINI_DTYPE_F32 || work_.dtype == INFINI_DTYPE_F64;
-    work_.direct =
-        work_.blas && computed && c.possible && major_of(p.m, p.k, p.a).possible && major_of(p.k, p.n, p.b).possible;
+    // The library's own loops for floats gain nothing over these where processors have wide vectors.
+    work_.packed = work_.dtype != INFINI_DTYPE_F64 && has_wide_vectors();
+    work_.direct = !work_.packed && work_.blas && computed && c.possible && major_of(p.m, p.k, p.a).possible &&
+                   major_of(p.k, p.n, p.b).possible;
     choose_tiles();
   }
 
@@ -249,30 +286,68 @@ class PreparedGemm final : public Prepared {
     // A transposed product is that of b and a.
     void *c = operands[0], *a = operands[turned_ ? 2 : 1], *b = operands[turned_ ? 1 : 2];
     void* args[] = {&work, &c, &a, &b};
-    const auto blocks = static_cast<unsigned>(std::min(work.product.batch * work.across * work.down, kMostBlocks));
-    return api().LaunchKernel(reinterpret_cast<const void*>(&run_gemm), {blocks, 1, 1}, {1, 1, 1}, args, 0, stream);
+    const auto blocks = static_cast<unsigned>(std::min(work.product.batch * work.columns * work.down, kMostBlocks));
+    return infinirtXLaunchComputation(reinterpret_cast<const void*>(&run_gemm), {blocks, 1, 1}, args, cost_ns(),
+                                      stream);
   }
 
  private:
+  // By multiplications or by what has to be read, whichever takes longer.
+  unsigned long long cost_ns() const {
+    const Product& p = work_.product;
+    const double multiplications = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
+    const double read =
+        static_cast<double>(p.m + p.n) * static_cast<double>(p.k) * static_cast<double>(size_of(work_.dtype));
+    constexpr double kMultiplication_ns = 0.03, kByte_ns = 0.1;
+    return static_cast<unsigned long long>(static_cast<double>(p.batch) *
+                                           std::max(kMultiplication_ns * multiplications, kByte_ns * read));
+  }
+
   void choose_columns() {
     const Product& p = work_.product;
     const auto row = static_cast<int64_t>(size_of(work_.dtype)) * std::max<int64_t>(1, p.k);
     work_.tile_m = kMostFewRows;
     work_.down = 1;
     work_.tile_n = std::clamp<int64_t>(kFewRowsBytes / row / 8 * 8, 8, 1024);
-    work_.across = (p.n + work_.tile_n - 1) / work_.tile_n;
+    // Of lines that lie across, long parts: each begins a page.
+    if (work_.across) work_.tile_n = std::clamp<int64_t>(p.n / (2 * processors()) / 32 * 32, kFewestAcross, 1024);
+    work_.columns = (p.n + work_.tile_n - 1) / work_.tile_n;
   }
 
-  // Large tiles, but several for each processor: the runtime lets the first block of a grid run alone.
-  void choose_tiles() {
+  static int64_t processors() { return std::max(1u, std::thread::hardware_concurrency()); }
+
+  // All rows that share what is brought of b, and several tiles for each processor.
+  void choose_packed_tiles() {
     const Product& p = work_.product;
-    const auto wanted = static_cast<int64_t>(8 * std::max(1u, std::thread::hardware_concurrency()));
+    work_.tile_m = kPackedRows;
+    work_.tile_n = kPackedColumns;
+    const auto count = [&] {
+      work_.down = (p.m + work_.tile_m - 1) / work_.tile_m;
+      work_.columns = (p.n + work_.tile_n - 1) / work_.tile_n;
+      return p.batch * work_.down * work_.columns;
+    };
+    while (count() < 4 * processors()) {
+      if (work_.tile_n > 64 && p.n > 64) {
+        work_.tile_n /= 2;
+      } else if (work_.tile_m > 48) {
+        work_.tile_m /= 2;
+      } else {
+        break;
+      }
+    }
+  }
+
+  // Large tiles, but several for each processor.
+  void choose_tiles() {
+    if (work_.packed) return choose_packed_tiles();
+    const Product& p = work_.product;
+    const int64_t wanted = 8 * processors();
     const int64_t largest = work_.direct ? kLargestTile : kPackedTile;
     work_.tile_m = work_.tile_n = largest;
     const auto count = [&] {
       work_.down = (p.m + work_.tile_m - 1) / work_.tile_m;
-      work_.across = (p.n + work_.tile_n - 1) / work_.tile_n;
-      return p.batch * work_.down * work_.across;
+      work_.columns = (p.n + work_.tile_n - 1) / work_.tile_n;
+      return p.batch * work_.down * work_.columns;
     };
     while (count() < wanted) {
       int64_t& longer = std::min(work_.tile_m, p.m) >= std::min(work_.tile_n, p.n) ? work_.tile_m : work_.tile_n;
@@ -289,14 +364,17 @@ class PreparedGemm final : public Prepared {
 
 namespace plain {
 extern const MultiplyFewRows multiply_few_rows;
-}
+extern const MultiplyPacked multiply_packed;
+}  // namespace plain
 #ifdef INFINIOP_X86_LEVELS
 namespace v3 {
 extern const MultiplyFewRows multiply_few_rows;
-}
+extern const MultiplyPacked multiply_packed;
+}  // namespace v3
 namespace v4 {
 extern const MultiplyFewRows multiply_few_rows;
-}
+extern const MultiplyPacked multiply_packed;
+}  // namespace v4
 #endif
 
 MultiplyFewRows few_rows() {
@@ -305,6 +383,14 @@ MultiplyFewRows few_rows() {
   if (&tiles() == &tiles_v3) return v3::multiply_few_rows;
 #endif
   return plain::multiply_few_rows;
+}
+
+MultiplyPacked packed_product() {
+#ifdef INFINIOP_X86_LEVELS
+  if (&tiles() == &tiles_v4) return v4::multiply_packed;
+  if (&tiles() == &tiles_v3) return v3::multiply_packed;
+#endif
+  return plain::multiply_packed;
 }
 
 std::unique_ptr<Prepared> prepare_gemm(const Plan& plan, infinirtError_t* error) {

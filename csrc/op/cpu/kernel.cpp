@@ -27,7 +27,7 @@ class Worker {
     for (int t = 1; t < nest_.operands; ++t) {
       if (scalar_[t]) fetch(t, Position(nest_, begin), begin, std::min<int64_t>(kTile, end - begin));
     }
-    if (is_constant(work_.kind)) repeat_element();
+    if (is_constant(work_.kind) && fill(begin, end)) return;
     while (begin < end) {
       const Position position(nest_, begin);
       int64_t count = std::min<int64_t>(kTile, end - begin);
@@ -59,9 +59,19 @@ class Worker {
     source_[operand] = packed;
   }
 
-  void repeat_element() {
+  // A tile of the element in `raw_`; or, true, all elements where they belong, if every byte is the same.
+  bool fill(int64_t begin, int64_t end) {
     const auto size = static_cast<size_t>(work_.route[0].element_size);
-    for (size_t i = 0; i < kTile; ++i) std::memcpy(raw_ + i * size, work_.element, size);
+    const bool is_even = std::all_of(work_.element, work_.element + size, [&](auto b) { return b == *work_.element; });
+    if (is_even && linear_[0]) {
+      std::memset(memory_[0] + static_cast<size_t>(begin) * size, *work_.element,
+                  static_cast<size_t>(end - begin) * size);
+      return true;
+    }
+    std::memcpy(raw_, work_.element, size);
+    const size_t wanted = size * static_cast<size_t>(std::min<int64_t>(kTile, end - begin));
+    for (size_t done = size; done < wanted; done *= 2) std::memcpy(raw_ + done, raw_, std::min(done, wanted - done));
+    return false;
   }
 
   void compute(const Position& position, int64_t begin, int64_t count) {

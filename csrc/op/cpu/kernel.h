@@ -11,6 +11,9 @@ namespace infiniop::cpu {
 // Of one grid.
 inline constexpr int64_t kMostBlocks = int64_t{1} << 30;
 
+// What an element takes, in nanoseconds, in operators that do some arithmetic: only to tell short work from long.
+inline constexpr double kElement_ns = 0.5;
+
 // How an operand gets from its memory to the type that is computed in, or back.
 struct Route {
   int32_t element_size;

@@ -6,7 +6,6 @@
 
 #include "op/cpu/row_worker.h"
 #include "op/cpu/types.h"
-#include "op/runtime.h"
 #include "op/tensor.h"
 
 namespace infiniop::cpu {
@@ -42,7 +41,9 @@ class PreparedRows final : public Prepared {
       args[1 + t] = &addresses[t];
     }
     const auto blocks = static_cast<unsigned>((work.rows.rows.total + work.block_rows - 1) / work.block_rows);
-    return api().LaunchKernel(reinterpret_cast<const void*>(kernel_), {blocks, 1, 1}, {1, 1, 1}, args, 0, stream);
+    const double elements = static_cast<double>(work.rows.rows.total) * static_cast<double>(work.rows.length() + 16);
+    const auto cost = static_cast<unsigned long long>(kElement_ns * elements);
+    return infinirtXLaunchComputation(reinterpret_cast<const void*>(kernel_), {blocks, 1, 1}, args, cost, stream);
   }
 
  private:

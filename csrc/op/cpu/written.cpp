@@ -6,7 +6,6 @@
 
 #include "infiniop/generated/written.h"
 #include "op/cpu/kernel.h"
-#include "op/runtime.h"
 
 namespace infiniop::cpu {
 
@@ -43,6 +42,8 @@ struct WrittenWork {
   int phase;
 };
 
+constexpr double kBlock_ns = 20000;  // of the fewest items that are worth a block, by the kernels' own word
+
 constexpr int kArguments = 1 + kMaxTensors + 1;
 
 class PreparedWritten final : public Prepared {
@@ -72,7 +73,11 @@ class PreparedWritten final : public Prepared {
       work.block_items = std::max({int64_t{1}, split.fewest, split.items / kMostBlocks + 1});
       const auto blocks = static_cast<unsigned>((work.items + work.block_items - 1) / work.block_items);
       const auto* function = reinterpret_cast<const void*>(function_);
-      if (auto error = api().LaunchKernel(function, {blocks, 1, 1}, {1, 1, 1}, args, 0, stream)) return error;
+      const double cost =
+          kBlock_ns * static_cast<double>(work.items) / static_cast<double>(std::max<int64_t>(1, split.fewest));
+      if (auto error =
+              infinirtXLaunchComputation(function, {blocks, 1, 1}, args, static_cast<unsigned long long>(cost), stream))
+        return error;
     }
     return infinirtSuccess;
   }

@@ -1,11 +1,12 @@
 // Products of matrices of 8 bits. Tiles of both are brought side by side as numbers of 16 bits, of which compilers make the instructions that
-// multiply and add pairs; or, where a processor multiplies bytes and adds four products at once, as bytes. Sums have 32 bits.
+// multiply and add pairs; or, where a processor multiplies bytes and adds four products at once, as bytes (int8_vnni.h). Sums have 32 bits.
 #include <algorithm>
 
 #include "infiniop/generated/written.h"
 #include "op/cpu/buffer.h"
 #include "op/cpu/written.h"
 #include "op/cpu/written/elements.h"
+#include "op/cpu/written/int8_vnni.h"
 
 namespace infiniop::cpu::INFINIOP_LEVEL {
 
@@ -23,91 +24,73 @@ constexpr int kColumns = 4;  // as many sums as there are registers for
 constexpr int kColumns = 2;
 #endif
 
-// Numbers as they are.
-struct Words {
-  using X = int16_t;
-  using Weight = int16_t;
-  static constexpr int kShift = 0;
-};
-
-// The instructions for bytes take one of the two without a sign: 128 is added to it, and taken from the sums at the end.
-struct Bytes {
-  using X = uint8_t;
-  using Weight = int8_t;
-  static constexpr int kShift = 128;
-};
-
-template <class Kind>
 struct Buffers {
-  typename Kind::X x[kTile * kLine];
-  typename Kind::Weight weights[kTile * kLine];
+  int16_t x[kTile * kLine];
+  int16_t weights[kTile * kLine];
   int32_t sums[kTile * kTile];
 };
 
-int64_t tiles(int64_t size) { return (size + kTile - 1) / kTile; }
+// How many rows and columns of the result an item has.
+struct Shape {
+  int64_t rows, columns;
+};
+Shape shape_of_items() {
+#ifdef INFINIOP_VNNI
+  if (vnni::is_there()) return {vnni::kMostRows, vnni::kMostColumns};
+#endif
+  return {kTile, kTile};
+}
+
+int64_t parts(int64_t size, int64_t part) { return (size + part - 1) / part; }
 
 Split split(const WrittenPlan& plan, const double*, int) {
-  return {tiles(plan.size[size::m]) * tiles(plan.size[size::n]), 1};
+  const Shape shape = shape_of_items();
+  return {parts(plan.size[size::m], shape.rows) * parts(plan.size[size::n], shape.columns), 1};
 }
 
 // `lines` lines of `depth` numbers, each kLine from the next; missing ones up to a whole number of tiles are 0.
-template <class T>
-void pack(const int8_t* from, int64_t line_step, int64_t step, int64_t lines, int64_t depth, int shift, T* to) {
+void pack(const int8_t* from, int64_t line_step, int64_t step, int64_t lines, int64_t depth, int16_t* to) {
   if (step == 1) {
     for (int64_t line = 0; line < lines; ++line) {
       const int8_t* source = from + line * line_step;
-      T* target = to + line * kLine;
+      int16_t* target = to + line * kLine;
 #pragma GCC ivdep
-      for (int64_t k = 0; k < depth; ++k) target[k] = static_cast<T>(source[k] + shift);
+      for (int64_t k = 0; k < depth; ++k) target[k] = source[k];
     }
   } else {
     for (int64_t k = 0; k < depth; ++k) {
       for (int64_t line = 0; line < lines; ++line) {
-        to[line * kLine + k] = static_cast<T>(from[line * line_step + k * step] + shift);
+        to[line * kLine + k] = from[line * line_step + k * step];
       }
     }
   }
-  for (int64_t line = lines; line % kRows != 0; ++line) std::fill(to + line * kLine, to + line * kLine + depth, T{0});
+  for (int64_t line = lines; line % kRows != 0; ++line) std::fill(to + line * kLine, to + line * kLine + depth, 0);
 }
 
-template <int Rows, int Columns, class X, class Weight>
-__attribute__((always_inline)) inline void add_products(const X* __restrict x, const Weight* __restrict weights,
-                                                        int64_t depth, int32_t* __restrict sums) {
-  int32_t sum[Rows][Columns] = {};
+template <int Rows>
+void add_rows(const int16_t* __restrict x, const int16_t* __restrict weights, int64_t depth, int32_t* __restrict sums) {
+  int32_t sum[Rows][kColumns] = {};
   for (int64_t k = 0; k < depth; ++k) {
 #pragma GCC unroll 4
     for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 4
-      for (int c = 0; c < Columns; ++c) {
+      for (int c = 0; c < kColumns; ++c) {
         sum[r][c] += static_cast<int32_t>(x[r * kLine + k]) * static_cast<int32_t>(weights[c * kLine + k]);
       }
     }
   }
   for (int r = 0; r < Rows; ++r) {
-    for (int c = 0; c < Columns; ++c) sums[r * kTile + c] += sum[r][c];
+    for (int c = 0; c < kColumns; ++c) sums[r * kTile + c] += sum[r][c];
   }
 }
 
-template <int Rows>
-void add_rows(const int16_t* x, const int16_t* weights, int64_t depth, int32_t* sums) {
-  add_products<Rows, kColumns>(x, weights, depth, sums);
-}
-
-#if defined(__AVX512F__) && defined(__x86_64__)
-template <int Rows>
-__attribute__((target("avx512vnni"))) void add_rows(const uint8_t* x, const int8_t* weights, int64_t depth,
-                                                    int32_t* sums) {
-  add_products<Rows, kColumns>(x, weights, depth, sums);
-}
-
-bool has_bytes() { return __builtin_cpu_supports("avx512vnni"); }
-#endif
-
 template <class T>
-void finish(const WrittenCall& call, int64_t row, int64_t column, int64_t rows, int64_t columns, const int32_t* sums) {
+void finish(const WrittenCall& call, int64_t row, int64_t column, int64_t rows, int64_t columns, const int32_t* sums,
+            int64_t line) {
   const TensorView &out = call.plan.tensor[tensor::out], &bias = call.plan.tensor[tensor::bias],
                    &weights_scale = call.plan.tensor[tensor::weights_scale];
-  float scale[kTile], added[kTile] = {};
+  constexpr int64_t kMost = 512;  // columns of an item
+  float scale[kMost], added[kMost] = {};
   for (int64_t c = 0; c < columns; ++c) {
     scale[c] = call.at<const float>(tensor::weights_scale)[(column + c) * weights_scale.stride[0]];
     if (bias.is_given) added[c] = widen(call.at<const T>(tensor::bias)[(column + c) * bias.stride[0]]);
@@ -116,8 +99,14 @@ void finish(const WrittenCall& call, int64_t row, int64_t column, int64_t rows, 
     const float x_scale =
         call.at<const float>(tensor::x_scale)[(row + r) * call.plan.tensor[tensor::x_scale].stride[0]];
     T* to = call.at<T>(tensor::out) + (row + r) * out.stride[0] + column * out.stride[1];
-    const int32_t* from = sums + r * kTile;
-    T numbers[kTile];
+    const int32_t* from = sums + r * line;
+    if (out.stride[1] == 1) {
+#pragma GCC ivdep
+      for (int64_t c = 0; c < columns; ++c)
+        to[c] = narrow<T>(x_scale * scale[c] * static_cast<float>(from[c]) + added[c]);
+      continue;
+    }
+    T numbers[kMost];
     for (int64_t c = 0; c < columns; ++c) {
       numbers[c] = narrow<T>(x_scale * scale[c] * static_cast<float>(from[c]) + added[c]);
     }
@@ -125,18 +114,16 @@ void finish(const WrittenCall& call, int64_t row, int64_t column, int64_t rows, 
   }
 }
 
-template <class Kind>
-void multiply(const WrittenCall& call, int64_t row, int64_t column, int64_t rows, int64_t columns,
-              Buffers<Kind>* buffers) {
+// Sums of a tile, without a sign to be minded.
+void multiply(const WrittenCall& call, int64_t row, int64_t column, int64_t rows, int64_t columns, Buffers* buffers) {
   const TensorView &x = call.plan.tensor[tensor::x], &weights = call.plan.tensor[tensor::weights];
   std::fill(buffers->sums, buffers->sums + kTile * kTile, 0);
-  int32_t too_much[kTile] = {};
   for (int64_t k = 0; k < call.plan.size[size::k]; k += kDepth) {
     const int64_t depth = std::min<int64_t>(kDepth, call.plan.size[size::k] - k);
     pack(call.at<const int8_t>(tensor::x) + row * x.stride[0] + k * x.stride[1], x.stride[0], x.stride[1], rows, depth,
-         Kind::kShift, buffers->x);
+         buffers->x);
     pack(call.at<const int8_t>(tensor::weights) + column * weights.stride[1] + k * weights.stride[0], weights.stride[1],
-         weights.stride[0], columns, depth, 0, buffers->weights);
+         weights.stride[0], columns, depth, buffers->weights);
     for (int64_t c = 0; c < columns; c += kColumns) {
       const auto* line = buffers->weights + c * kLine;
       int64_t r = 0;
@@ -146,42 +133,40 @@ void multiply(const WrittenCall& call, int64_t row, int64_t column, int64_t rows
       // One row, as of a single token.
       if (r < rows) add_rows<1>(buffers->x + r * kLine, line, depth, buffers->sums + r * kTile + c);
     }
-    for (int64_t c = 0; c < columns && Kind::kShift != 0; ++c) {
-      int32_t sum = 0;
-      for (int64_t i = 0; i < depth; ++i) sum += buffers->weights[c * kLine + i];
-      too_much[c] += Kind::kShift * sum;
-    }
   }
-  // Sums on the way may have wrapped around; what is left fits.
-  for (int64_t r = 0; r < rows && Kind::kShift != 0; ++r) {
-    for (int64_t c = 0; c < columns; ++c) buffers->sums[r * kTile + c] -= too_much[c];
-  }
-}
-
-template <class Kind>
-infinirtError_t run_tiles(const WrittenCall& call, int64_t first, int64_t last) {
-  const WrittenPlan& plan = call.plan;
-  auto* buffers = reinterpret_cast<Buffers<Kind>*>(worker_buffer(sizeof(Buffers<Kind>)));
-  if (!buffers) return infinirtErrorMemoryAllocation;
-  const int64_t across = tiles(plan.size[size::n]);
-  for (int64_t item = first; item < last; ++item) {
-    const int64_t row = item / across * kTile, column = item % across * kTile;
-    const int64_t rows = std::min<int64_t>(kTile, plan.size[size::m] - row);
-    const int64_t columns = std::min<int64_t>(kTile, plan.size[size::n] - column);
-    multiply<Kind>(call, row, column, rows, columns, buffers);
-    with_float_type(plan.tensor[tensor::out].dtype, [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      if constexpr (sizeof(T) <= sizeof(float)) finish<T>(call, row, column, rows, columns, buffers->sums);
-    });
-  }
-  return infinirtSuccess;
 }
 
 infinirtError_t run(const WrittenCall& call, int64_t first, int64_t last) {
-#if defined(__AVX512F__) && defined(__x86_64__)
-  if (has_bytes()) return run_tiles<Bytes>(call, first, last);
+  const WrittenPlan& plan = call.plan;
+  const Shape shape = shape_of_items();
+  const int64_t across = parts(plan.size[size::n], shape.columns);
+  for (int64_t item = first; item < last; ++item) {
+    const int64_t row = item / across * shape.rows, column = item % across * shape.columns;
+    const int64_t rows = std::min<int64_t>(shape.rows, plan.size[size::m] - row);
+    const int64_t columns = std::min<int64_t>(shape.columns, plan.size[size::n] - column);
+    const int32_t* sums = nullptr;
+    int64_t line = kTile;
+#ifdef INFINIOP_VNNI
+    if (vnni::is_there()) {
+      const TensorView &x = plan.tensor[tensor::x], &weights = plan.tensor[tensor::weights];
+      sums = vnni::multiply({call.at<const int8_t>(tensor::x) + row * x.stride[0], x.stride[0], x.stride[1], rows},
+                            {call.at<const int8_t>(tensor::weights) + column * weights.stride[1], weights.stride[1],
+                             weights.stride[0], columns},
+                            plan.size[size::k]);
+      line = vnni::line_of(columns);
+    } else
 #endif
-  return run_tiles<Words>(call, first, last);
+        if (auto* buffers = reinterpret_cast<Buffers*>(worker_buffer(sizeof(Buffers)))) {
+      multiply(call, row, column, rows, columns, buffers);
+      sums = buffers->sums;
+    }
+    if (!sums) return infinirtErrorMemoryAllocation;
+    with_float_type(plan.tensor[tensor::out].dtype, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      if constexpr (sizeof(T) <= sizeof(float)) finish<T>(call, row, column, rows, columns, sums, line);
+    });
+  }
+  return infinirtSuccess;
 }
 
 }  // namespace

@@ -1,0 +1,250 @@
+// Compiled once for each instruction set, each time in a namespace of its own, INFINIOP_LEVEL, with products and sums contracted: how
+// exact a matrix product is depends on who computes it in any case.
+#include "op/cpu/packed_product.h"
+
+#include "op/cpu/buffer.h"
+#include "op/narrow.h"
+
+namespace infiniop::cpu::INFINIOP_LEVEL {
+
+namespace {
+
+// As many sums as registers hold beside what they are made of: kRows rows of two vectors.
+#if defined(__AVX512F__)
+constexpr int kLanes = 16, kRows = 12;
+#elif defined(__AVX2__)
+constexpr int kLanes = 8, kRows = 6;
+#else
+constexpr int kLanes = 4, kRows = 4;
+#endif
+constexpr int kPanel = 2 * kLanes;  // columns that are computed together
+constexpr int64_t kDepth = 256;  // of a and b, that are brought at a time
+using Vector [[gnu::vector_size(kLanes * 4)]] = float;
+using Order [[gnu::vector_size(kLanes * 4)]] = int32_t;
+
+struct Single {
+  using Element = float;
+  static float widen(Element x) { return x; }
+  static Element narrow(float x) { return x; }
+};
+struct Brain {
+  using Element = uint16_t;
+  static float widen(Element x) { return from_bfloat16(x); }
+  static Element narrow(float x) { return to_bfloat16(x); }
+};
+struct Half {
+  using Element = uint16_t;
+  static float widen(Element x) { return from_float16(x); }
+  static Element narrow(float x) { return to_float16(x); }
+};
+
+// Elements side by side, as floats.
+template <class Type>
+[[gnu::always_inline]] inline void widen(const typename Type::Element* __restrict from, float* __restrict to,
+                                         int64_t count) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < count; ++i) to[i] = Type::widen(from[i]);
+}
+
+// Exchanges, in each pair of vectors that are Step apart, the second half of the first's groups of 2 * Step lanes with the first half of
+// the second's: done for each power of two, rows have become columns.
+template <int Step>
+[[gnu::always_inline]] inline void exchange(Vector (&lines)[kLanes]) {
+  Order low, high;
+#pragma GCC unroll 16
+  for (int lane = 0; lane < kLanes; ++lane) {
+    low[lane] = lane & Step ? lane - Step + kLanes : lane;
+    high[lane] = lane & Step ? lane + kLanes : lane + Step;
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < kLanes; ++i) {
+    if (i & Step) continue;
+    const Vector first = lines[i], second = lines[i + Step];
+    lines[i] = __builtin_shuffle(first, second, low);
+    lines[i + Step] = __builtin_shuffle(first, second, high);
+  }
+}
+
+// kLanes rows of as many elements, `stride` apart, as columns of `to`, whose rows are kPanel long.
+template <class Type>
+void transpose(const typename Type::Element* from, int64_t stride, float* to) {
+  Vector lines[kLanes];
+#pragma GCC unroll 16
+  for (int i = 0; i < kLanes; ++i) {
+    float line[kLanes];
+#pragma GCC unroll 16
+    for (int lane = 0; lane < kLanes; ++lane) line[lane] = Type::widen(from[i * stride + lane]);
+    __builtin_memcpy(&lines[i], line, sizeof line);
+  }
+  exchange<1>(lines);
+  exchange<2>(lines);
+  if constexpr (kLanes > 4) exchange<4>(lines);
+  if constexpr (kLanes > 8) exchange<8>(lines);
+#pragma GCC unroll 16
+  for (int i = 0; i < kLanes; ++i) __builtin_memcpy(to + i * kPanel, &lines[i], sizeof(Vector));
+}
+
+// Rows `r` of `a`, as floats, kDepth apart.
+template <class Type>
+void bring_rows(const PackedProduct& p, int64_t row, int64_t rows, int64_t k, int64_t depth, float* to) {
+  const auto* from = static_cast<const typename Type::Element*>(p.a) + row * p.a_row + k * p.a_column;
+  if (p.a_column == 1) {
+    for (int64_t r = 0; r < rows; ++r) widen<Type>(from + r * p.a_row, to + r * kDepth, depth);
+    return;
+  }
+  for (int64_t i = 0; i < depth; ++i) {
+    for (int64_t r = 0; r < rows; ++r) to[r * kDepth + i] = Type::widen(from[r * p.a_row + i * p.a_column]);
+  }
+}
+
+// A part of b as panels: each has `depth` lines of kPanel columns, behind the last column zeros, and begins kDepth lines after the last.
+template <class Type>
+void bring_panels(const PackedProduct& p, int64_t panels, int64_t k, int64_t depth, float* to) {
+  const auto* from = static_cast<const typename Type::Element*>(p.b) + k * p.b_row;
+  const int64_t whole = p.columns / kPanel;
+  int64_t first = 0;
+  if (p.b_column == 1) {
+    // Line by line: each is another page of memory.
+    for (int64_t i = 0; i < depth; ++i) {
+      const auto* line = from + i * p.b_row;
+      for (int64_t j = 0; j < whole; ++j) widen<Type>(line + j * kPanel, to + (j * kDepth + i) * kPanel, kPanel);
+    }
+    first = whole;
+  }
+  for (int64_t j = first; j < panels; ++j) {
+    const int64_t column = j * kPanel;
+    float* panel = to + j * kDepth * kPanel;
+    int64_t done = 0;
+    if (j < whole && p.b_row == 1) {
+      for (; done + kLanes <= depth; done += kLanes) {
+        for (int half = 0; half < 2; ++half) {
+          transpose<Type>(from + (column + half * kLanes) * p.b_column + done, p.b_column,
+                          panel + done * kPanel + half * kLanes);
+        }
+      }
+    }
+    for (; done < depth; ++done) {
+      for (int64_t c = 0; c < kPanel; ++c) {
+        panel[done * kPanel + c] =
+            column + c < p.columns ? Type::widen(from[done * p.b_row + (column + c) * p.b_column]) : 0.0f;
+      }
+    }
+  }
+}
+
+// sums[r, j] = rows of a times a panel.
+template <int Rows>
+[[gnu::noinline]] void multiply_panel(const float* a, const float* panel, int64_t depth, float* sums) {
+  Vector held[Rows][2];
+#pragma GCC unroll 16
+  for (int r = 0; r < Rows; ++r) held[r][0] = held[r][1] = Vector{};
+  for (int64_t i = 0; i < depth; ++i) {
+    Vector first, second;
+    __builtin_memcpy(&first, panel + i * kPanel, sizeof first);
+    __builtin_memcpy(&second, panel + i * kPanel + kLanes, sizeof second);
+    __builtin_prefetch(panel + (i + 16) * kPanel);
+    __builtin_prefetch(panel + (i + 16) * kPanel + 16);
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r) {
+      const float factor = a[r * kDepth + i];
+      held[r][0] += factor * first;
+      held[r][1] += factor * second;
+    }
+  }
+#pragma GCC unroll 32
+  for (int r = 0; r < 2 * Rows; ++r) __builtin_memcpy(sums + r * kLanes, &held[r / 2][r % 2], sizeof(Vector));
+}
+
+using Multiply = void (*)(const float*, const float*, int64_t, float*);
+Multiply multiply_of(int64_t rows) {
+  static constexpr Multiply all[] = {
+      multiply_panel<1>,  multiply_panel<2>,  multiply_panel<3>, multiply_panel<4>,
+#if defined(__AVX2__)
+      multiply_panel<5>,  multiply_panel<6>,
+#endif
+#if defined(__AVX512F__)
+      multiply_panel<7>,  multiply_panel<8>,  multiply_panel<9>, multiply_panel<10>,
+      multiply_panel<11>, multiply_panel<12>,
+#endif
+  };
+  return all[rows - 1];
+}
+
+// Sums of rows and a panel to where they belong: the first part of the depth begins what the others add to.
+template <class Type>
+void put(const PackedProduct& p, int64_t row, int64_t rows, int64_t column, int64_t columns, bool first,
+         const float* sums) {
+  using Element = typename Type::Element;
+  auto* c = static_cast<Element*>(p.c) + row * p.c_row + column * p.c_column;
+  const float before = first ? p.beta : 1.0f;
+  if (columns == kPanel && p.c_column == 1) {
+    const float alpha = p.alpha;
+    for (int64_t r = 0; r < rows; ++r, c += p.c_row, sums += kPanel) {
+      Element* __restrict to = c;
+      if (before == 0) {
+        for (int j = 0; j < kPanel; ++j) to[j] = Type::narrow(alpha * sums[j]);
+      } else {
+        for (int j = 0; j < kPanel; ++j) to[j] = Type::narrow(alpha * sums[j] + before * Type::widen(to[j]));
+      }
+    }
+    return;
+  }
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t j = 0; j < columns; ++j) {
+      Element& each = c[r * p.c_row + j * p.c_column];
+      const float sum = p.alpha * sums[r * kPanel + j];
+      each = Type::narrow(before == 0 ? sum : sum + before * Type::widen(each));
+    }
+  }
+}
+
+// Of narrow types that have several parts of depth: sums stay floats until the last.
+void add(float* all, const float* sums, int64_t count, bool first) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < count; ++i) all[i] = first ? sums[i] : all[i] + sums[i];
+}
+
+template <class Type>
+bool multiply(const PackedProduct& p) {
+  const int64_t panels = (p.columns + kPanel - 1) / kPanel, strips = (p.rows + kRows - 1) / kRows;
+  const bool keeps_sums = sizeof(typename Type::Element) < sizeof(float) && p.depth > kDepth;
+  const int64_t strip = kRows * kDepth, tile = kRows * kPanel;
+  const int64_t kept = keeps_sums ? strips * panels * tile : 0;
+  const int64_t floats = panels * kDepth * kPanel + strip + tile + kept;
+  auto* memory = reinterpret_cast<float*>(worker_buffer(sizeof(float) * static_cast<size_t>(floats)));
+  if (!memory) return false;
+  float *rows_of_a = memory, *sums = rows_of_a + strip, *panels_of_b = sums + tile,
+        *all = panels_of_b + panels * kDepth * kPanel;
+  for (int64_t k = 0; k < p.depth; k += kDepth) {
+    const int64_t depth = p.depth - k < kDepth ? p.depth - k : kDepth;
+    const bool first = k == 0, last = k + depth == p.depth;
+    bring_panels<Type>(p, panels, k, depth, panels_of_b);
+    for (int64_t s = 0; s < strips; ++s) {
+      const int64_t row = s * kRows, rows = p.rows - row < kRows ? p.rows - row : kRows;
+      bring_rows<Type>(p, row, rows, k, depth, rows_of_a);
+      const Multiply some = multiply_of(rows);
+      for (int64_t j = 0; j < panels; ++j) {
+        some(rows_of_a, panels_of_b + j * kDepth * kPanel, depth, sums);
+        const int64_t column = j * kPanel, columns = p.columns - column < kPanel ? p.columns - column : kPanel;
+        if (!keeps_sums) {
+          put<Type>(p, row, rows, column, columns, first, sums);
+          continue;
+        }
+        float* place = all + (s * panels + j) * tile;
+        add(place, sums, rows * kPanel, first);
+        if (last) put<Type>(p, row, rows, column, columns, true, place);
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+extern const MultiplyPacked multiply_packed;
+const MultiplyPacked multiply_packed = [](const PackedProduct& p) {
+  if (p.dtype == INFINI_DTYPE_F32) return multiply<Single>(p);
+  return p.dtype == INFINI_DTYPE_BF16 ? multiply<Brain>(p) : multiply<Half>(p);
+};
+
+}  // namespace infiniop::cpu::INFINIOP_LEVEL

@@ -1,0 +1,27 @@
+// Matrix products by tiles: parts of both matrices are brought side by side as floats, in the order in which they are multiplied.
+#pragma once
+
+#include <cstdint>
+
+#include "infinicore.h"
+
+namespace infiniop::cpu {
+
+// c = alpha * a * b + beta * c. Strides count elements and may be any.
+struct PackedProduct {
+  infiniDtype_t dtype;  // F16, BF16 or F32
+  int64_t rows, columns, depth;
+  const void *a, *b;
+  void* c;
+  int64_t a_row, a_column, b_row, b_column, c_row, c_column;
+  float alpha, beta;
+};
+
+// Columns of one call that are best: what is brought of b stays in the second-level cache.
+inline constexpr int64_t kPackedColumns = 256;
+
+// False: there is no host memory. One for each instruction set.
+using MultiplyPacked = bool (*)(const PackedProduct& product);
+MultiplyPacked packed_product();  // the best
+
+}  // namespace infiniop::cpu
