@@ -92,7 +92,7 @@ if wanted memcheck; then
 fi
 if wanted kit; then
     # Most of it is compiling the operators' kernels, where they are not on disk yet.
-    part conformance "${KIT_LIMIT:-420}" "$PYTHON" -m infinirt conformance --backend nvidia --level full
+    part conformance "${KIT_LIMIT:-420}" "$PYTHON" -m infinirt conformance --backend nvidia --level full --jobs "$JOBS"
 fi
 if wanted bench; then
     for bench in "$BUILD_DIR"/benchmarks/*_bench; do

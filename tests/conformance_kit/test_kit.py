@@ -239,6 +239,7 @@ def test_a_hang_is_cut_with_the_stacks(tmp_path: Path) -> None:
         ({"level": "minimal", "groups": ("graph",)}, "no such case at this level"),
         ({"imports": ("nowhere.py",)}, "no such file"),
         ({"limit": 0}, "--limit"),
+        ({"jobs": 0}, "--jobs"),
         ({"backend": ""}, "--backend"),
     ],
 )

@@ -29,6 +29,23 @@ def test_a_wrong_element_is_told_with_its_place(tmp_path: Path) -> None:
     assert entry["seen"] == "0.0 at [10], not nan; 1 of 15 are wrong"
 
 
+def test_operators_side_by_side(tmp_path: Path) -> None:
+    """Several processes ask the same and find the same, failures too."""
+    chosen = [word for name in ("tanh", "sqrt", "neg") for word in ("--case", f"operator.{name}.*")]
+    report = kit(
+        tmp_path, "--backend", "cpu", *chosen, "--case", "device.count", "--jobs", "3", "--import", HERE / "faulty_operators.py",
+        KIT_FAULT="operator-loses-nan",
+    )  # fmt: skip
+    ids = {
+        case.id
+        for case in select(
+            "full", (), ("operator.tanh.*", "operator.sqrt.*", "operator.neg.*", "device.count")
+        )
+    }
+    assert set(report.of("pass")) | set(report.of("fail")) == ids
+    assert report.of("fail") == ["operator.tanh.values"]
+
+
 def test_a_device_type_without_operators_says_so_in_one_line(tmp_path: Path) -> None:
     report = kit(tmp_path, "--backend", "cpu-min", "--group", "operator", INFINIRT_CPU_MIN="1")
     assert report.status == 0, report.explain()

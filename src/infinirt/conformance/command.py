@@ -42,6 +42,7 @@ def main(
     groups: tuple[str, ...] = (),
     patterns: tuple[str, ...] = (),
     limit: float = 60.0,
+    jobs: int = 1,
     listing: bool = False,
 ) -> int:
     """Runs the cases and reports; 0 only if none failed, 2 where nothing could be tested."""
@@ -59,6 +60,8 @@ def main(
         return complain("there is no such case at this level; --level full has them all")
     if limit <= 0:
         return complain("--limit is a number of seconds above 0")
+    if jobs < 1:
+        return complain("--jobs is a number of processes, at least 1")
     options = Options(
         backend,
         level_of(level),
@@ -70,6 +73,7 @@ def main(
         groups,
         patterns,
         imports,
+        jobs,
     )
     progress = Progress(len(chosen))
     try:

@@ -10,13 +10,16 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from .case import Case, Level
+
+Told = Callable[[Case, "dict[str, Any] | None"], None]
 
 START_LIMIT = 120.0  # seconds for loading the backend
 END_LIMIT = 20.0  # seconds for leaving
@@ -42,6 +45,7 @@ class Options:
     groups: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
     written_imports: tuple[str, ...] = ()  # as the user named them
+    jobs: int = 1  # processes for cases that may run side by side
 
     def to_load(self) -> dict[str, Any]:
         return {
@@ -63,11 +67,6 @@ class Run:
     seconds: float = 0.0
     processes: int = 0
     endings: list[str] = field(default_factory=list)  # what went wrong when a child was told to end
-
-    def ended(self, child: Child) -> None:
-        problem = child.end()
-        if problem:
-            self.endings.append(problem)
 
 
 class Unusable(Exception):
@@ -220,44 +219,100 @@ def check_environment() -> None:
             )
 
 
-def run(options: Options, cases: list[Case], progress: Callable[[Case, dict[str, Any] | None], None]) -> Run:
-    """Runs the cases one after another; `progress` is told before each (None) and after (its result)."""
+# Groups whose cases mind nobody beside them: they compute on memory of their own, and look at nothing that others change.
+SIDE_BY_SIDE = ("operator",)
+
+
+class Sequence:
+    """Cases one after another, in children of its own: the same one until a case fails, or wants a fresh one."""
+
+    def __init__(
+        self, options: Options, done: Run, lock: threading.Lock, progress: Told, child: Child | None
+    ) -> None:
+        self.options = options
+        self.done = done
+        self.lock = lock
+        self.progress = progress
+        self.child = child
+        self.refusals = 0
+        self.problem = ""
+
+    def run(self, cases: Iterable[Case]) -> None:
+        try:
+            for case in cases:
+                with self.lock:
+                    self.progress(case, None)
+                result = self._result(case)
+                with self.lock:
+                    self.done.results[case.id] = result
+                    self.progress(case, result)
+            self._end_child()
+        finally:
+            self.kill()
+
+    def kill(self) -> None:
+        if self.child is not None:
+            self.child.kill()
+            self.child = None
+
+    def _result(self, case: Case) -> dict[str, Any]:
+        if self.child is not None and case.alone and self.child.used:
+            self._end_child()
+        if self.child is None and self.refusals < MOST_REFUSALS:
+            try:
+                self.child = Child(self.options)
+                self.refusals = 0
+                with self.lock:
+                    self.done.processes += 1
+            except Unusable as problem:
+                self.refusals += 1
+                self.problem = str(problem)
+        if self.child is None:
+            return {"result": "fail", "expected": "the device type to load once more", "seen": self.problem}
+        result = self.child.run(case)
+        if result["result"] == "fail":
+            self.kill()  # whatever it is in the middle of
+        elif case.alone:
+            self._end_child()
+        return result
+
+    def _end_child(self) -> None:
+        if self.child is None:
+            return
+        problem = self.child.end()
+        self.child = None
+        if problem:
+            with self.lock:
+                self.done.endings.append(problem)
+
+
+def run(options: Options, cases: list[Case], progress: Told) -> Run:
+    """Runs the cases; `progress` is told before each (None) and after (its result). One after another, but where `options.jobs`
+    allows it those of SIDE_BY_SIDE: they come last then, in so many processes."""
     check_environment()
     began = time.monotonic()
-    child: Child | None = Child(options)
-    assert child is not None
+    child = Child(options)
     done = Run(child.backend, processes=1)
-    refusals = 0
+    lock = threading.Lock()
+    beside = [case for case in cases if options.jobs > 1 and case.group in SIDE_BY_SIDE]
+    Sequence(options, done, lock, progress, child).run(case for case in cases if case not in beside)
+    waiting = iter(beside)
+    shared = iter(lambda: _next(waiting, lock), None)  # of all sequences
+    sequences = [Sequence(options, done, lock, progress, None) for _ in range(min(options.jobs, len(beside)))]
+    threads = [threading.Thread(target=sequence.run, args=(shared,), daemon=True) for sequence in sequences]
     try:
-        for case in cases:
-            progress(case, None)
-            if child is not None and case.alone and child.used:
-                done.ended(child)
-                child = None
-            if child is None and refusals < MOST_REFUSALS:
-                try:
-                    child = Child(options)
-                    done.processes += 1
-                    refusals = 0
-                except Unusable as problem:
-                    refusals += 1
-                    lost = str(problem)
-            if child is None:
-                result = {"result": "fail", "expected": "the device type to load once more", "seen": lost}
-            else:
-                result = child.run(case)
-                if result["result"] == "fail":
-                    child.kill()  # whatever it is in the middle of
-                    child = None
-                elif case.alone:
-                    done.ended(child)
-                    child = None
-            done.results[case.id] = result
-            progress(case, result)
-        if child is not None:
-            done.ended(child)
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            while thread.is_alive():
+                thread.join(0.2)  # an interrupt is looked at in between
     finally:
-        if child is not None:
-            child.kill()
+        for sequence in sequences:
+            sequence.kill()
     done.seconds = round(time.monotonic() - began, 3)
     return done
+
+
+def _next(cases: Iterator[Case], lock: threading.Lock) -> Case | None:
+    with lock:
+        return next(cases, None)

@@ -67,6 +67,10 @@ def conformance(
         list[str] | None, typer.Option(metavar="GLOB", help="Only cases whose id fits; repeatable.")
     ] = None,
     limit: Annotated[float, typer.Option(help="Seconds after which a case counts as hanging.")] = 60.0,
+    jobs: Annotated[
+        int,
+        typer.Option("--jobs", metavar="N", help="Processes for the operators' cases; the others run alone."),
+    ] = 1,
     listing: Annotated[bool, typer.Option("--list", help="List the cases and run nothing.")] = False,
 ) -> None:
     """Does a device type keep the rules? For whoever brings one: tables, JSON and a page to publish."""
@@ -83,6 +87,7 @@ def conformance(
         tuple(group or ()),
         tuple(case or ()),
         limit,
+        jobs,
         listing,
     )
     raise typer.Exit(status)
