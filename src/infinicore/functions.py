@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from . import _core
-from .dtype import bfloat16, float8, float16, float64
+from .dtype import bfloat16, float8, float16, float32, float64
 from .tensor import Tensor
 
-__all__ = ["broadcast_to", "matmul", "nan_to_num", "narrow", "rearrange", "squeeze", "unsqueeze"]
+__all__ = [
+    "broadcast_to",
+    "matmul",
+    "mxfp4_dequantize",
+    "nan_to_num",
+    "narrow",
+    "rearrange",
+    "squeeze",
+    "unsqueeze",
+]
 
 
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
@@ -115,3 +124,20 @@ def nan_to_num(
     is_below = None if below == -above else _core.operators["isneginf"](input)
     made = _core.building_blocks["nan_to_num"](input, instead, above, out=out)
     return made if is_below is None else _core.operators["masked_fill"](made, is_below, below, out=made)
+
+
+def mxfp4_dequantize(
+    packed: Tensor, scales: Tensor, dtype: _core.dtype = float32, *, out: Tensor | None = None
+) -> Tensor:
+    """Numbers from 4 bits, two in each byte of `packed`, the first in its low bits; each 32 of them have one scale, a power of two.
+
+    >>> import infinicore
+    >>> packed = infinicore.full([16], 0x21, dtype=infinicore.uint8)
+    >>> infinicore.mxfp4_dequantize(packed, infinicore.full([1], 128, dtype=infinicore.uint8))[:2].tolist()
+    [1.0, 2.0]
+    """
+    if out is None:
+        out = _core.empty(
+            packed._place, dtype, [*packed.shape[:-1], 2 * packed.size(-1)] if packed.ndim else []
+        )
+    return _core.building_blocks["mxfp4_dequantize"](packed, scales, out=out)

@@ -67,7 +67,9 @@ __all__ = [
     "fmin",
     "fmod",
     "frac",
+    "fused_gated_delta_net_gating",
     "fused_moe",
+    "fused_moe_mxfp4",
     "gaussian_nll_loss",
     "gcd",
     "gelu",
@@ -97,6 +99,7 @@ __all__ = [
     "less",
     "less_equal",
     "lgamma",
+    "linear_mxfp4",
     "local_response_norm",
     "log",
     "log1p",
@@ -119,6 +122,7 @@ __all__ = [
     "mean",
     "minimum",
     "mish",
+    "moe_fused_dense",
     "moe_sum",
     "mrope",
     "mul",
@@ -419,6 +423,19 @@ def fmod(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> 
 def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """What rounding towards zero takes away."""
 
+def fused_gated_delta_net_gating(
+    A_log: Tensor,
+    a: Tensor,
+    b: Tensor,
+    dt_bias: Tensor,
+    beta: float = 1.0,
+    threshold: float = 20.0,
+    *,
+    out: Tensor | tuple[Tensor, Tensor] | None = None,
+    beta_output: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """`the result = -exp(A_log) * softplus(a + dt_bias)`, where `softplus(x)` is `log(1 + exp(beta x)) / beta`, and `x` where `beta x` is over `threshold`; and `beta_output = sigmoid(b)`."""
+
 def fused_moe(
     input: Tensor,
     token_selected_experts: Tensor,
@@ -432,6 +449,20 @@ def fused_moe(
     out: Tensor | None = None,
 ) -> Tensor:
     """Each row of `input` through the experts that `token_selected_experts` names for it, summed with `token_final_scales`: an expert is `w2 * act(w1 * x + b1) + b2`. SwiGLU and SiTUGLU take the first half of the rows of `w1` for the gate. Experts outside of 0 to e-1 live elsewhere, and add nothing."""
+
+def fused_moe_mxfp4(
+    input: Tensor,
+    selected_experts: Tensor,
+    routing_weights: Tensor,
+    w13_packed: Tensor,
+    w13_scale: Tensor,
+    w2_packed: Tensor,
+    w2_scale: Tensor,
+    activation: str = "swiglu",
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """FusedMoe with weights of 4 bits, as Mxfp4Dequantize has them. They become `input`'s type in the workspace first."""
 
 def gaussian_nll_loss(
     input: Tensor,
@@ -547,6 +578,17 @@ def less_equal(input: Tensor, other: Tensor | float, *, out: Tensor | None = Non
 def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the gamma function's size."""
 
+def linear_mxfp4(
+    input: Tensor,
+    packed_weight: Tensor,
+    weight_scale: Tensor,
+    bias: Tensor | None = None,
+    alpha: float = 1.0,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`alpha * input * weight^T + bias` with weights of 4 bits, as Mxfp4Dequantize has them. They become `input`'s type in the workspace first."""
+
 def local_response_norm(
     input: Tensor,
     size: int,
@@ -628,6 +670,20 @@ def minimum(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) 
 
 def mish(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`input * tanh(log(1 + exp(input)))`."""
+
+def moe_fused_dense(
+    hidden_states: Tensor,
+    w13: Tensor,
+    w2: Tensor,
+    topk_weights: Tensor,
+    topk_ids: Tensor,
+    sorted_token_ids: Tensor,
+    expert_ids: Tensor,
+    num_tokens_post_padded: Tensor,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """FusedMoe with SwiGLU, of routes that MoeAlign has put in order. The order is checked and not needed."""
 
 def moe_sum(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sum of what the experts of each token gave: `the result[t] = sum of input[t]`."""

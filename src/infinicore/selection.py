@@ -297,7 +297,12 @@ def moe_align(
     """
     pairs, device = topk_ids.numel(), topk_ids.device
     room = pairs * block_size if pairs < num_experts + 1 else pairs + (num_experts + 1) * (block_size - 1)
-    tokens = full([room], pairs, dtype=int32, device=device)
+    # What the operator does not write.
+    tokens = (
+        empty([room], dtype=int32, device=device)
+        if pad_sorted_token_ids
+        else full([room], pairs, dtype=int32, device=device)
+    )
     experts = full([-(-room // max(1, block_size))], -1, dtype=int32, device=device)
     count = empty([1], dtype=int32, device=device)
     _blocks["moe_align"](

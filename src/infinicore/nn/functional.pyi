@@ -4,9 +4,12 @@ from collections.abc import Sequence
 
 from ..tensor import Tensor
 from .layers import (
+    ACT_SILU,
+    ACT_SWIGLU,
     RopeAlgo,
     bilinear,
     causal_conv1d,
+    chunk_gated_delta_rule,
     flash_attention,
     linear,
     multi_margin_loss,
@@ -14,6 +17,7 @@ from .layers import (
     pad,
     pixel_shuffle,
     pixel_unshuffle,
+    recurrent_gated_delta_rule,
     scaled_dot_product_attention,
     unfold,
 )
@@ -42,6 +46,8 @@ from .spatial import (
 )
 
 __all__ = [
+    "ACT_SILU",
+    "ACT_SWIGLU",
     "RopeAlgo",
     "adaptive_avg_pool1d",
     "adaptive_avg_pool2d",
@@ -60,6 +66,7 @@ __all__ = [
     "causal_conv1d",
     "causal_softmax",
     "celu",
+    "chunk_gated_delta_rule",
     "conv1d",
     "conv2d",
     "conv3d",
@@ -67,7 +74,9 @@ __all__ = [
     "elu",
     "embedding",
     "flash_attention",
+    "fused_gated_delta_net_gating",
     "fused_moe",
+    "fused_moe_mxfp4",
     "gaussian_nll_loss",
     "gelu",
     "gelu_tanh",
@@ -83,6 +92,7 @@ __all__ = [
     "layer_norm",
     "leaky_relu",
     "linear",
+    "linear_mxfp4",
     "local_response_norm",
     "log_softmax",
     "logsigmoid",
@@ -90,6 +100,7 @@ __all__ = [
     "max_pool2d",
     "max_pool3d",
     "mish",
+    "moe_fused_dense",
     "multi_margin_loss",
     "one_hot",
     "pad",
@@ -98,6 +109,7 @@ __all__ = [
     "prelu",
     "quick_gelu",
     "random_sample",
+    "recurrent_gated_delta_rule",
     "relu",
     "relu6",
     "rms_norm",
@@ -161,6 +173,19 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False, *, out: Tensor
 def embedding(input: Tensor, weight: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The rows of `weight` that `input` names. A number that is no row's is an error of the stream."""
 
+def fused_gated_delta_net_gating(
+    A_log: Tensor,
+    a: Tensor,
+    b: Tensor,
+    dt_bias: Tensor,
+    beta: float = 1.0,
+    threshold: float = 20.0,
+    *,
+    out: Tensor | tuple[Tensor, Tensor] | None = None,
+    beta_output: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """`the result = -exp(A_log) * softplus(a + dt_bias)`, where `softplus(x)` is `log(1 + exp(beta x)) / beta`, and `x` where `beta x` is over `threshold`; and `beta_output = sigmoid(b)`."""
+
 def fused_moe(
     input: Tensor,
     token_selected_experts: Tensor,
@@ -174,6 +199,20 @@ def fused_moe(
     out: Tensor | None = None,
 ) -> Tensor:
     """Each row of `input` through the experts that `token_selected_experts` names for it, summed with `token_final_scales`: an expert is `w2 * act(w1 * x + b1) + b2`. SwiGLU and SiTUGLU take the first half of the rows of `w1` for the gate. Experts outside of 0 to e-1 live elsewhere, and add nothing."""
+
+def fused_moe_mxfp4(
+    input: Tensor,
+    selected_experts: Tensor,
+    routing_weights: Tensor,
+    w13_packed: Tensor,
+    w13_scale: Tensor,
+    w2_packed: Tensor,
+    w2_scale: Tensor,
+    activation: str = "swiglu",
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """FusedMoe with weights of 4 bits, as Mxfp4Dequantize has them. They become `input`'s type in the workspace first."""
 
 def gaussian_nll_loss(
     input: Tensor,
@@ -238,6 +277,17 @@ def leaky_relu(
 ) -> Tensor:
     """`input` where it is positive, `input * negative_slope` elsewhere."""
 
+def linear_mxfp4(
+    input: Tensor,
+    packed_weight: Tensor,
+    weight_scale: Tensor,
+    bias: Tensor | None = None,
+    alpha: float = 1.0,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`alpha * input * weight^T + bias` with weights of 4 bits, as Mxfp4Dequantize has them. They become `input`'s type in the workspace first."""
+
 def local_response_norm(
     input: Tensor,
     size: int,
@@ -257,6 +307,20 @@ def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def mish(input: Tensor, inplace: bool = False, *, out: Tensor | None = None) -> Tensor:
     """`input * tanh(log(1 + exp(input)))`."""
+
+def moe_fused_dense(
+    hidden_states: Tensor,
+    w13: Tensor,
+    w2: Tensor,
+    topk_weights: Tensor,
+    topk_ids: Tensor,
+    sorted_token_ids: Tensor,
+    expert_ids: Tensor,
+    num_tokens_post_padded: Tensor,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """FusedMoe with SwiGLU, of routes that MoeAlign has put in order. The order is checked and not needed."""
 
 def prelu(input: Tensor, weight: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """`input` where it is positive, `weight * input` elsewhere; the weight may be broadcast."""

@@ -12,9 +12,12 @@ from ..products import bilinear
 from ..tensor import Tensor
 
 __all__ = [
+    "ACT_SILU",
+    "ACT_SWIGLU",
     "RopeAlgo",
     "bilinear",
     "causal_conv1d",
+    "chunk_gated_delta_rule",
     "flash_attention",
     "linear",
     "multi_margin_loss",
@@ -22,9 +25,15 @@ __all__ = [
     "pad",
     "pixel_shuffle",
     "pixel_unshuffle",
+    "recurrent_gated_delta_rule",
     "scaled_dot_product_attention",
     "unfold",
 ]
+
+
+# What `fused_moe` calls them.
+ACT_SILU = "silu"
+ACT_SWIGLU = "swiglu"
 
 
 class RopeAlgo:
@@ -182,3 +191,67 @@ def multi_margin_loss(
     1.5
     """
     return _core.building_blocks["multi_margin_loss"](input, target, weight, p, margin, reduction, out=out)
+
+
+def recurrent_gated_delta_rule(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    g: Tensor,
+    beta: Tensor,
+    initial_state: Tensor,
+    *,
+    initial_state_indices: Tensor | None = None,
+    final_state_indices: Tensor | None = None,
+    final_state: Tensor | None = None,
+    use_qk_l2norm: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """What each token gives that changes the state of its heads: `s = exp(g) s`, then `s = s + beta (v - s k) k^T`, gives `s q / sqrt(size of a key)`.
+
+    `q` and `k` are (sequences, tokens, heads, size), `v` has as many heads or a multiple, and `g` and `beta` a number for each head of a token. `initial_state`
+    is (states, heads of v, size of v, size of k): sequence `i` begins with state `initial_state_indices[i]`, or `i`. What it leaves goes to state
+    `final_state_indices[i]` of it, or to `final_state`, or nowhere.
+    """
+    if out is None:
+        out = _core.empty(v._place, v.dtype, v.shape)
+    _core.building_blocks["recurrent_gated_delta_rule"](
+        q,
+        k,
+        v,
+        g,
+        beta,
+        initial_state,
+        initial_state_indices,
+        final_state_indices,
+        use_qk_l2norm,
+        out=(out, final_state),
+    )
+    return out
+
+
+def chunk_gated_delta_rule(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    g: Tensor,
+    beta: Tensor,
+    initial_state: Tensor,
+    *,
+    cu_seqlens: Tensor | None = None,
+    initial_state_indices: Tensor | None = None,
+    final_state_indices: Tensor | None = None,
+    final_state: Tensor | None = None,
+    use_qk_l2norm: bool = False,
+    chunk_size: int = 64,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`recurrent_gated_delta_rule` of sequences that, with `cu_seqlens`, which says where they begin and the last one ends, lie one after the other in
+    (1, all tokens, heads, size). `chunk_size` is taken, and not needed."""
+    if out is None:
+        out = _core.empty(v._place, v.dtype, v.shape)
+    _core.building_blocks["chunk_gated_delta_rule"](
+        q, k, v, g, beta, initial_state, cu_seqlens, initial_state_indices, final_state_indices, use_qk_l2norm, chunk_size,
+        out=(out, final_state),
+    )  # fmt: skip
+    return out

@@ -15,6 +15,7 @@ from .losses import OPERATORS as LOSSES
 from .model import Attribute, Operator, Tensor
 from .movement import OPERATORS as MOVEMENT
 from .moving import OPERATORS as MOVING
+from .mxfp4 import OPERATORS as MXFP4
 from .norms import OPERATORS as NORMS
 from .positions import OPERATORS as POSITIONS
 from .products import OPERATORS as PRODUCTS
@@ -52,7 +53,7 @@ GROUPS: dict[str, tuple[Operator, ...]] = {
     "Space: convolution and pooling": SPATIAL,
     "Space: other sizes": RESIZING,
     "Space: norms of channels": CHANNEL_NORMS,
-    "Few bits with scales": QUANTISATION,
+    "Few bits with scales": (*QUANTISATION, *MXFP4),
     "Losses": LOSSES,
 }
 # Of written operators those that move and compare elements more than they compute: their kernels for the CPU, csrc/op/cpu/written_once, are

@@ -168,6 +168,40 @@ def moe_align_trials(np: Any, random: Any) -> Any:
         }
 
 
+def moe_fused_dense(
+    np: Any, hidden_states: Any, w13: Any, w2: Any, topk_weights: Any, topk_ids: Any, **order: Any
+) -> Any:
+    return fused_moe(np, hidden_states, topk_ids, topk_weights, w13, w2, None, None, 1)
+
+
+def moe_fused_dense_trials(np: Any, random: Any) -> Any:
+    for trial in fused_moe_trials(np, random):
+        ids = trial["token_selected_experts"]
+        if trial["activation"] != 1 or ids.size == 0:
+            continue
+        order = {"sorted_token_ids": np.full(4 * ids.size, ids.size), "expert_ids": np.zeros(ids.size)}
+        experts = len(trial["w1"])
+        tokens, owners, count = moe_align(
+            np,
+            **order,
+            topk_ids=ids,
+            expert_map=None,
+            num_experts=experts,
+            block_size=4,
+            pad_sorted_token_ids=1,
+        )
+        yield {
+            "hidden_states": trial["input"],
+            "w13": trial["w1"],
+            "w2": trial["w2"],
+            "topk_weights": trial["token_final_scales"],
+            "topk_ids": ids,
+            "sorted_token_ids": tokens,
+            "expert_ids": owners,
+            "num_tokens_post_padded": count,
+        }
+
+
 OPERATORS: tuple[Operator, ...] = (
     Operator(
         "PrepareMoeInput",
@@ -326,6 +360,44 @@ OPERATORS: tuple[Operator, ...] = (
         ),
         header="fused_moe",
         declares=ACTIVATIONS,
+        functional=True,
+        ulps=64,
+        narrow_ulps=2,
+    ),
+    Operator(
+        "MoeFusedDense",
+        "FusedMoe with SwiGLU, of routes that MoeAlign has put in order. The order is checked and not needed.",
+        (
+            Tensor("output", "out"),
+            Tensor("hidden_states"),
+            Tensor("w13"),
+            Tensor("w2"),
+            Tensor("topk_weights", dtypes=("F32",)),
+            Tensor("topk_ids", dtypes=("I32",)),
+            Tensor("sorted_token_ids", dtypes=("I32",)),
+            Tensor("expert_ids", dtypes=("I32",)),
+            Tensor("num_tokens_post_padded", dtypes=("I32",)),
+        ),
+        ("F16", "BF16", "F32"),
+        moe_fused_dense,
+        kind="written",
+        written=Written(
+            {
+                "output": "t h",
+                "hidden_states": "t h",
+                "w13": "e 2*i h",
+                "w2": "e h i",
+                "topk_weights": "t k",
+                "topk_ids": "t k",
+                "sorted_token_ids": "s",
+                "expert_ids": "q",
+                "num_tokens_post_padded": "1",
+            },
+            moe_fused_dense_trials,
+            rules=(("s >= t * k", "sorted_token_ids, of s, must have an element for each pair in topk_ids"),),
+            composed=True,
+        ),
+        header="moe_fused_dense",
         functional=True,
         ulps=64,
         narrow_ulps=2,

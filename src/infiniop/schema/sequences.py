@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .model import INDICES, Operator, Tensor, Written
+from .model import INDICES, Attribute, Operator, Tensor, Written
 
 
 def causal_conv1d(
@@ -52,6 +52,192 @@ def causal_conv1d_trials(np: Any, random: Any) -> Any:
     yield trial(2, 5, 6, 4, 4, False, initial_state_indices=np.array([3, 1]))
     yield trial(2, 3, 8, 1, 2, True, final_conv_state=None)
     yield trial(2, 0, 8, 4, 2, False)
+
+
+def gating(np: Any, A_log: Any, a: Any, b: Any, dt_bias: Any, beta: float, threshold: float) -> Any:
+    x = a + dt_bias
+    grown = np.where(beta * x > threshold, x, np.log1p(np.exp(np.minimum(beta * x, threshold))) / beta)
+    return -np.exp(A_log) * grown, 1 / (1 + np.exp(-b))
+
+
+def gating_trials(np: Any, random: Any) -> Any:
+    for shape, beta, threshold in (((2, 3, 32), 1, 20), ((7, 5), 2, 1), ((300,), 0.5, 20), ((0, 4), 1, 20)):
+        yield {
+            "A_log": random.normal(size=shape[-1]),
+            "a": random.normal(size=shape) * 3,
+            "b": random.normal(size=shape) * 3,
+            "dt_bias": random.normal(size=shape[-1]),
+            "beta": beta,
+            "threshold": threshold,
+        }
+
+
+def delta_rule(
+    np: Any, initial_state: Any, final_state: Any, q: Any, k: Any, v: Any, g: Any, beta: Any, initial_state_indices: Any,
+    final_state_indices: Any, use_qk_l2norm: float, cu_seqlens: Any = None, chunk_size: float = 0,
+) -> Any:  # fmt: skip
+    rows = [each.reshape(-1, *each.shape[2:]) for each in (q, k, v, g, beta)]
+    ends = np.arange(q.shape[0] + 1) * q.shape[1] if cu_seqlens is None else cu_seqlens.astype(int)
+    requests, groups, width = len(ends) - 1, v.shape[2] // max(1, q.shape[2]), q.shape[3]
+    out, pool = np.zeros_like(rows[2]), initial_state.copy()
+    kept = np.zeros((requests, *initial_state.shape[1:]))
+    for r in range(requests):
+        state = initial_state[r if initial_state_indices is None else int(initial_state_indices[r])].copy()
+        for t in range(ends[r], ends[r + 1]):
+            query, key = (np.repeat(each[t], groups, axis=0) for each in rows[:2])
+            if use_qk_l2norm:
+                query, key = (x / np.sqrt(np.sum(x * x, axis=-1, keepdims=True) + 1e-6) for x in (query, key))
+            state = state * np.exp(rows[3][t])[:, None, None]
+            off = (rows[2][t] - np.einsum("hvk,hk->hv", state, key)) * rows[4][t][:, None]
+            state = state + off[:, :, None] * key[:, None, :]
+            out[t] = np.einsum("hvk,hk->hv", state, query) / max(1, width) ** 0.5
+        kept[r] = state
+    if final_state_indices is not None:
+        pool[final_state_indices.astype(int)] = kept
+    return out.reshape(v.shape), pool, kept if final_state is not False else None
+
+
+def delta_trial(
+    np: Any,
+    random: Any,
+    b: int,
+    t: int,
+    heads: tuple[int, int],
+    sizes: tuple[int, int],
+    pool: int,
+    **more: Any,
+) -> dict[str, Any]:
+    (hk, hv), (dk, dv) = heads, sizes
+    return {
+        "initial_state": random.normal(size=(pool, hv, dv, dk)),
+        "q": random.normal(size=(b, t, hk, dk)),
+        "k": random.normal(size=(b, t, hk, dk)) / max(1, dk) ** 0.5,
+        "v": random.normal(size=(b, t, hv, dv)),
+        "g": -random.uniform(0, 1, (b, t, hv)),
+        "beta": random.uniform(0, 1, (b, t, hv)),
+        "initial_state_indices": None,
+        "final_state_indices": None,
+        "use_qk_l2norm": 0,
+        **more,
+    }
+
+
+def recurrent_trials(np: Any, random: Any) -> Any:
+    yield delta_trial(np, random, 2, 1, (2, 4), (32, 24), 2)
+    yield delta_trial(np, random, 3, 1, (1, 1), (70, 5), 3, use_qk_l2norm=1)
+    slots = {"initial_state_indices": np.array([4, 0]), "final_state_indices": np.array([1, 0])}
+    yield delta_trial(np, random, 2, 1, (1, 2), (128, 16), 5, use_qk_l2norm=1, final_state=None, **slots)
+    yield delta_trial(np, random, 1, 3, (2, 2), (16, 8), 1)
+    yield delta_trial(np, random, 0, 1, (2, 2), (16, 8), 1)
+
+
+def chunk_trials(np: Any, random: Any) -> Any:
+    yield delta_trial(np, random, 2, 9, (2, 4), (32, 24), 2, use_qk_l2norm=1, chunk_size=64, cu_seqlens=None)
+    slots = {"initial_state_indices": np.array([4, 0, 2]), "final_state_indices": np.array([1, 0, 3])}
+    ends = {"cu_seqlens": np.array([0, 3, 3, 12]), "chunk_size": 16}
+    yield delta_trial(np, random, 1, 12, (1, 2), (48, 16), 5, final_state=None, **slots, **ends)
+    yield delta_trial(np, random, 1, 12, (1, 1), (16, 40), 3, use_qk_l2norm=1, **ends)
+    yield delta_trial(np, random, 1, 150, (1, 1), (64, 8), 1, use_qk_l2norm=1, chunk_size=64, cu_seqlens=None)
+
+
+REQUESTS = "(plan.tensor[tensor::cu_seqlens].is_given ? c - 1 : b)"
+
+
+def delta_operator(name: str, header: str, doc: str, trials: Any, varies: bool) -> Operator:
+    """`varies`: sequences may lie one after the other."""
+    each = "r" if varies else "b"
+    ends = {"cu_seqlens": "c"} if varies else {}
+    requests = REQUESTS if varies else "b"
+    return Operator(
+        name,
+        doc,
+        (
+            Tensor("out", "out"),
+            Tensor("initial_state", "inout"),
+            Tensor("final_state", "out", optional=True),
+            Tensor("q"),
+            Tensor("k"),
+            Tensor("v"),
+            Tensor("g", dtypes=("F16", "BF16", "F32")),
+            Tensor("beta", dtypes=("F16", "BF16", "F32")),
+            *(Tensor(tensor, dtypes=INDICES, optional=True) for tensor in ends),
+            Tensor("initial_state_indices", dtypes=INDICES, optional=True),
+            Tensor("final_state_indices", dtypes=INDICES, optional=True),
+        ),
+        ("F16", "BF16", "F32"),
+        delta_rule,
+        kind="written",
+        written=Written(
+            {
+                "out": "b t hv dv",
+                "initial_state": "pool hv dv dk",
+                "final_state": f"{each} hv dv dk",
+                "q": "b t hk dk",
+                "k": "b t hk dk",
+                "v": "b t hv dv",
+                "g": "b t hv",
+                "beta": "b t hv",
+                **ends,
+                "initial_state_indices": each,
+                "final_state_indices": each,
+            },
+            trials,
+            rules=(
+                ("hk > 0 && hv % hk == 0", "the heads of v, hv, must be a multiple of those of q and k, hk"),
+                ("dk <= 1024", "dk must be at most 1024"),
+                (
+                    "!(plan.tensor[tensor::final_state_indices].is_given && plan.tensor[tensor::final_state].is_given)",
+                    "final_state must be null where final_state_indices say where states go",
+                ),
+                (
+                    f"plan.tensor[tensor::initial_state_indices].is_given || pool >= {requests}",
+                    "initial_state must have a state for each sequence where no initial_state_indices are given",
+                ),
+                *(
+                    (
+                        (
+                            "!plan.tensor[tensor::cu_seqlens].is_given || (c >= 1 && b == 1)",
+                            "with cu_seqlens, which has one number more than there are sequences, all others must have size 1 in their first dimension, b",
+                        ),
+                        (
+                            f"r < 0 || r == {requests}",
+                            "final_state and the indices must have as many elements, r, as there are sequences",
+                        ),
+                        ("chunk_size >= 1", "chunk_size must be 1 or more"),
+                    )
+                    if varies
+                    else ()
+                ),
+            ),
+        ),
+        attributes=(
+            Attribute(
+                "use_qk_l2norm", "bool", "whether q and k are made to have the norm 1 first", default=0
+            ),
+            *((Attribute("chunk_size", "size_t", "taken, and not needed", default=64),) if varies else ()),
+        ),
+        header=header,
+        python_order=(
+            "q",
+            "k",
+            "v",
+            "g",
+            "beta",
+            "initial_state",
+            *ends,
+            "initial_state_indices",
+            "final_state_indices",
+        ),
+        wrapped=True,
+        ulps=128,
+    )
+
+
+DELTA_RULE = (
+    "Each token changes the state of its heads, `s = exp(g) s`, then `s = s + beta (v - s k) k^T`, and gives `s q / sqrt(dk)`. Heads of `v` share those of `q` "
+    "and `k`. Sequence `i` begins with state `initial_state_indices[i]`, or `i`; what it leaves goes to state `final_state_indices[i]` of `initial_state`, or to "
+    "`final_state`. Computed in float."
+)
 
 
 OPERATORS: tuple[Operator, ...] = (
@@ -123,5 +309,43 @@ OPERATORS: tuple[Operator, ...] = (
         ),
         wrapped=True,
         ulps=16,
+    ),
+    Operator(
+        "FusedGatedDeltaNetGating",
+        "`g = -exp(A_log) * softplus(a + dt_bias)`, where `softplus(x)` is `log(1 + exp(beta x)) / beta`, and `x` where `beta x` is over `threshold`; and "
+        "`beta_output = sigmoid(b)`.",
+        (
+            Tensor("g", "out", dtypes=("F32",)),
+            Tensor("beta_output", "out", dtypes=("F32",)),
+            Tensor("A_log", python="A_log"),
+            Tensor("a", python="a"),
+            Tensor("b", python="b"),
+            Tensor("dt_bias"),
+        ),
+        ("F16", "BF16", "F32"),
+        gating,
+        kind="written",
+        written=Written(
+            {"g": "... h", "beta_output": "... h", "A_log": "h", "a": "... h", "b": "... h", "dt_bias": "h"},
+            gating_trials,
+            rules=(("beta > 0", "beta must be positive"),),
+        ),
+        attributes=(
+            Attribute("beta", "float", "the steepness of softplus", default=1),
+            Attribute("threshold", "float", "from where on softplus is the number itself", default=20),
+        ),
+        header="fused_gated_delta_net_gating",
+        functional=True,
+        ulps=16,
+    ),
+    delta_operator(
+        "RecurrentGatedDeltaRule", "recurrent_gated_delta_rule", DELTA_RULE, recurrent_trials, varies=False
+    ),
+    delta_operator(
+        "ChunkGatedDeltaRule",
+        "chunk_gated_delta_rule",
+        f"RecurrentGatedDeltaRule of sequences that may lie one after the other, between the numbers in `cu_seqlens`. {DELTA_RULE}",
+        chunk_trials,
+        varies=True,
     ),
 )

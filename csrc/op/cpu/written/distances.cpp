@@ -18,9 +18,10 @@ double sum_of_terms(const C* u, const C* v, int64_t count, Term term) {
     for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += term(fabs(u[i + lane] - v[i + lane]));
   }
   for (int lane = 0; i < count; ++i, ++lane) lanes[lane] += term(fabs(u[i] - v[i]));
-  double sum = 0;
-  for (const C lane : lanes) sum += double(lane);
-  return sum;
+  for (int half = kLanes / 2; half > 0; half /= 2) {
+    for (int lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
+  }
+  return double(lanes[0]);
 }
 
 // What is not a number is larger than all.

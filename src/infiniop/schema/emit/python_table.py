@@ -427,8 +427,8 @@ LONGEST_LINE = 110
 # What `infinicore.nn.functional` has beside operators: the names of files of infinicore/nn.
 MODULES = {
     "layers": (
-        "RopeAlgo", "bilinear", "causal_conv1d", "flash_attention", "linear", "multi_margin_loss", "one_hot", "pad", "pixel_shuffle",
-        "pixel_unshuffle", "scaled_dot_product_attention", "unfold",
+        "ACT_SILU", "ACT_SWIGLU", "RopeAlgo", "bilinear", "causal_conv1d", "chunk_gated_delta_rule", "flash_attention", "linear", "multi_margin_loss", "one_hot", "pad", "pixel_shuffle",
+        "pixel_unshuffle", "recurrent_gated_delta_rule", "scaled_dot_product_attention", "unfold",
     ),
     "normalisation": ("batch_norm", "group_norm", "instance_norm"),
     "spatial": (
