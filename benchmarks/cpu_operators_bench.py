@@ -21,9 +21,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-THREADS = sys.argv[sys.argv.index("--threads") + 1] if "--threads" in sys.argv[:-1] else "2"
 os.environ["INFINIRT_DEVICE"] = "cpu"
-os.environ["INFINIRT_CPU_THREADS"] = THREADS  # read once, by the import below
+# Read once, by the import below.
+os.environ["INFINIRT_CPU_THREADS"] = (
+    sys.argv[sys.argv.index("--threads") + 1] if "--threads" in sys.argv[:-1] else "2"
+)
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import torch

@@ -30,6 +30,8 @@ INFINIOP_LIBRARY_FUNCTION(trunc)
 #ifdef __CUDACC__
 // A GPU has instructions for the first steps of these.
 INFINIOP_LIBRARY_FUNCTION(exp)
+inline double exp_of_negative(double x) { return ::exp(x); }
+inline float exp_of_negative(float x) { return ::expf(x); }
 INFINIOP_LIBRARY_FUNCTION(tanh)
 INFINIOP_LIBRARY_FUNCTION(erf)
 INFINIOP_LIBRARY_FUNCTION(erfc)
@@ -53,15 +55,29 @@ inline float atan2(float a, float b) { return ::atan2f(a, b); }
 // Where one of these stays a call, the loop is no vector, and expressions of several are long enough for a compiler to leave some.
 #define INFINIOP_INLINE [[gnu::always_inline]] inline
 
+// a * b + c, rounded once. On machines without such an instruction (x86-64 of before 2013) it is made from doubles, to the same bits: the
+// product is exact, and a sum that is not gets an odd last bit, so that what rounds it to a float sees on which side it was.
+INFINIOP_INLINE float rounded_once(float a, float b, float c) {
+#ifdef __FP_FAST_FMAF
+  return __builtin_fmaf(a, b, c);
+#else
+  const double product = double(a) * double(b), sum = product + double(c);
+  const double back = sum - product, lost = (product - (sum - back)) + (double(c) - back);
+  const uint64_t bits = __builtin_bit_cast(uint64_t, sum), sign = (bits ^ __builtin_bit_cast(uint64_t, lost)) >> 63;
+  const uint64_t odd = (bits - sign) | 1;
+  return static_cast<float>(fabs(lost) > 0 ? __builtin_bit_cast(double, odd) : sum);  // not of what is no number
+#endif
+}
+
 // exp(r) - 1 for |r| <= log(2) / 2, by a minimax polynomial of (exp(r) - 1 - r) / r^2.
 INFINIOP_INLINE float exp_less_one(float r) {
   float p = 1.9875691500e-4f;
-  p = p * r + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  return p * (r * r) + r;
+  p = rounded_once(p, r, 1.3981999507e-3f);
+  p = rounded_once(p, r, 8.3334519073e-3f);
+  p = rounded_once(p, r, 4.1665795894e-2f);
+  p = rounded_once(p, r, 1.6666665459e-1f);
+  p = rounded_once(p, r, 5.0000001201e-1f);
+  return rounded_once(p, r * r, r);
 }
 
 // fraction * 2^n, where `shifted` is n + 1.5 * 2^23: in two factors, since 2^-150 and 2^128 are no floats. The last bits of `shifted` are n:
@@ -80,10 +96,28 @@ INFINIOP_INLINE float exp(float x) {
   // what is not a number stays.
   float bounded = x < -104.0f ? -104.0f : x;
   bounded = bounded > 89.0f ? 89.0f : bounded;
-  const float shifted = bounded * 1.44269504f + 0x1.8p23f, n = shifted - 0x1.8p23f;  // rounds
+  const float shifted = rounded_once(bounded, 1.44269504f, 0x1.8p23f), n = shifted - 0x1.8p23f;  // rounds
   // log(2) in two parts, the first of few bits: its product with n is exact.
-  const float r = (bounded - n * 0.693359375f) + n * 2.12194440e-4f;
+  const float r = rounded_once(n, 2.12194440e-4f, rounded_once(n, -0.693359375f, bounded));
   return times_power(exp_less_one(r) + 1.0f, shifted);
+}
+
+// The same bits for what is not positive, with less work: only small powers have to be made in two steps.
+inline double exp_of_negative(double x) { return __builtin_exp(x); }
+INFINIOP_INLINE float exp_of_negative(float x) {
+  const float bounded = x < -104.0f ? -104.0f : x;
+  const float shifted = rounded_once(bounded, 1.44269504f, 0x1.8p23f), n = shifted - 0x1.8p23f;
+  const float r = rounded_once(n, 2.12194440e-4f, rounded_once(n, -0.693359375f, bounded));
+  const float power = float_of((bits_of(shifted) << 23) + (0x3F800000u + (64u << 23)));
+  return (exp_less_one(r) + 1.0f) * power * 0x1p-64f;
+}
+
+// exp(a + b) where a, at most 0 and not below -128, has few enough bits for multiples of log(2) to be taken off exactly, and b is small.
+INFINIOP_INLINE float exp_of_sum(float a, float b) {
+  const float shifted = rounded_once(a + b, 1.44269504f, 0x1.8p23f), n = shifted - 0x1.8p23f;
+  const float r = rounded_once(n, 2.12194440e-4f, rounded_once(n, -0.693359375f, a)) + b;
+  const float power = float_of((bits_of(shifted) << 23) + (0x3F800000u + (64u << 23)));
+  return (exp_less_one(r) + 1.0f) * power * 0x1p-64f;
 }
 
 inline double exp2(double x) { return __builtin_exp2(x); }
@@ -101,8 +135,8 @@ INFINIOP_INLINE float expm1(float x) {
   // 2^n * (exp(r) - 1) + (2^n - 1), halved until the end, since 2^128 is no float.
   float bounded = x < -20.0f ? -20.0f : x;
   bounded = bounded > 89.0f ? 89.0f : bounded;
-  const float shifted = bounded * 1.44269504f + 0x1.8p23f, n = shifted - 0x1.8p23f;
-  const float r = (bounded - n * 0.693359375f) + n * 2.12194440e-4f;
+  const float shifted = rounded_once(bounded, 1.44269504f, 0x1.8p23f), n = shifted - 0x1.8p23f;
+  const float r = rounded_once(n, 2.12194440e-4f, rounded_once(n, -0.693359375f, bounded));
   const float half_power = float_of((bits_of(shifted) << 23) + 0x3F000000u);
   const float result = (half_power * exp_less_one(r) + (half_power - 0.5f)) * 2.0f;
   return fabs(x) < 0x1p-25f ? x : result;  // 0 keeps its sign, and the smallest numbers their bits
@@ -121,14 +155,14 @@ INFINIOP_INLINE LogarithmParts logarithm_parts(float x) {
   const float exponent = static_cast<float>(static_cast<int32_t>(from_root) >> 23) - (is_tiny ? 23.0f : 0.0f);
   const float rest = float_of((from_root & 0x007FFFFFu) + 0x3F3504F3u) - 1.0f, square = rest * rest;
   float p = 7.0376836292e-2f;
-  p = p * rest - 1.1514610310e-1f;
-  p = p * rest + 1.1676998740e-1f;
-  p = p * rest - 1.2420140846e-1f;
-  p = p * rest + 1.4249322787e-1f;
-  p = p * rest - 1.6668057665e-1f;
-  p = p * rest + 2.0000714765e-1f;
-  p = p * rest - 2.4999993993e-1f;
-  p = p * rest + 3.3333331174e-1f;
+  p = rounded_once(p, rest, -1.1514610310e-1f);
+  p = rounded_once(p, rest, 1.1676998740e-1f);
+  p = rounded_once(p, rest, -1.2420140846e-1f);
+  p = rounded_once(p, rest, 1.4249322787e-1f);
+  p = rounded_once(p, rest, -1.6668057665e-1f);
+  p = rounded_once(p, rest, 2.0000714765e-1f);
+  p = rounded_once(p, rest, -2.4999993993e-1f);
+  p = rounded_once(p, rest, 3.3333331174e-1f);
   return {rest, p * rest * square - 0.5f * square, exponent};
 }
 // Of 0, of negative numbers, of infinity and of what is not a number.
@@ -187,9 +221,9 @@ INFINIOP_INLINE float angle_of(float tangent) {
   const float low = is_large ? kQuarterLow : (is_middle ? kEighthLow : 0.0f);
   const float small = numerator / denominator, square = small * small;
   float p = 8.05374449538e-2f;
-  p = p * square - 1.38776856032e-1f;
-  p = p * square + 1.99777106478e-1f;
-  p = p * square - 3.33329491539e-1f;
+  p = rounded_once(p, square, -1.38776856032e-1f);
+  p = rounded_once(p, square, 1.99777106478e-1f);
+  p = rounded_once(p, square, -3.33329491539e-1f);
   return turned + ((p * square * small + low) + small);
 }
 
@@ -218,10 +252,10 @@ INFINIOP_INLINE float atan2(float a, float b) {
 // The arc sine of a number that is not negative and at most 0.5, as a part of the number.
 INFINIOP_INLINE float arc_sine_part(float square) {
   float p = 4.2163199048e-2f;
-  p = p * square + 2.4181311049e-2f;
-  p = p * square + 4.5470025998e-2f;
-  p = p * square + 7.4953002686e-2f;
-  p = p * square + 1.6666752422e-1f;
+  p = rounded_once(p, square, 2.4181311049e-2f);
+  p = rounded_once(p, square, 4.5470025998e-2f);
+  p = rounded_once(p, square, 7.4953002686e-2f);
+  p = rounded_once(p, square, 1.6666752422e-1f);
   return p * square;
 }
 
@@ -297,12 +331,12 @@ INFINIOP_INLINE float tanh(float x) {
   // Near 0 a polynomial of x^2, since the difference below would cancel.
   const float square = x * x;
   float p = -5.70498872745e-3f;
-  p = p * square + 2.06390887954e-2f;
-  p = p * square - 5.37397155531e-2f;
-  p = p * square + 1.33314422036e-1f;
-  p = p * square - 3.33332819422e-1f;
-  const float near = p * square * x + x;
-  const float far = 1.0f - 2.0f / (exp(2.0f * magnitude) + 1.0f);
+  p = rounded_once(p, square, 2.06390887954e-2f);
+  p = rounded_once(p, square, -5.37397155531e-2f);
+  p = rounded_once(p, square, 1.33314422036e-1f);
+  p = rounded_once(p, square, -3.33332819422e-1f);
+  const float near = rounded_once(p * square, x, x);
+  const float e = exp_of_negative(-2.0f * magnitude), far = (1.0f - e) / (1.0f + e);
   return magnitude < 0.625f ? near : (x < 0.0f ? -far : far);
 }
 
@@ -313,19 +347,19 @@ INFINIOP_INLINE float erfc(float x) {
   // erfc(z) = t * exp(-z^2 + p(t)) with t = 1 / (1 + z / 2); p is a Chebyshev fit, good to 1.2e-7 of the result everywhere.
   const float t = 1.0f / (1.0f + 0.5f * z);
   float p = 0.17087277f;
-  p = p * t - 0.82215223f;
-  p = p * t + 1.48851587f;
-  p = p * t - 1.13520398f;
-  p = p * t + 0.27886807f;
-  p = p * t - 0.18628806f;
-  p = p * t + 0.09678418f;
-  p = p * t + 0.37409196f;
-  p = p * t + 1.00002368f;
-  p = p * t - 1.26551223f;
+  p = rounded_once(p, t, -0.82215223f);
+  p = rounded_once(p, t, 1.48851587f);
+  p = rounded_once(p, t, -1.13520398f);
+  p = rounded_once(p, t, 0.27886807f);
+  p = rounded_once(p, t, -0.18628806f);
+  p = rounded_once(p, t, 0.09678418f);
+  p = rounded_once(p, t, 0.37409196f);
+  p = rounded_once(p, t, 1.00002368f);
+  p = rounded_once(p, t, -1.26551223f);
   // The square of z cut to 12 bits is exact; what is missing is small and goes with p. A rounded square would cost the tail its
   // last bits.
   const float cut = float_of(bits_of(z) & 0xFFFFF000u);
-  const float positive = t * exp(-cut * cut) * exp((cut - z) * (cut + z) + p);
+  const float positive = t * exp_of_sum(-cut * cut, (cut - z) * (cut + z) + p);
   return x < 0.0f ? 2.0f - positive : positive;
 }
 
@@ -334,12 +368,12 @@ inline double erf(double x) { return __builtin_erf(x); }
 INFINIOP_INLINE float erf(float x) {
   const float magnitude = fabs(x), square = x * x;
   float p = 7.853861353153693e-5f;
-  p = p * square - 8.010193625184903e-4f;
-  p = p * square + 5.188327685732524e-3f;
-  p = p * square - 2.685381193529856e-2f;
-  p = p * square + 1.128358514861418e-1f;
-  p = p * square - 3.761262582423300e-1f;
-  p = p * square + 1.128379165726710f;
+  p = rounded_once(p, square, -8.010193625184903e-4f);
+  p = rounded_once(p, square, 5.188327685732524e-3f);
+  p = rounded_once(p, square, -2.685381193529856e-2f);
+  p = rounded_once(p, square, 1.128358514861418e-1f);
+  p = rounded_once(p, square, -3.761262582423300e-1f);
+  p = rounded_once(p, square, 1.128379165726710f);
   const float far = 1.0f - erfc(magnitude);
   return magnitude < 1.0f ? p * x : (x < 0.0f ? -far : far);
 }

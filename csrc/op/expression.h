@@ -19,7 +19,7 @@ inline T rsqrt(T x) {
 template <class T>
 inline T sigmoid(T x) {
   // Of a number that is not positive, so that it cannot overflow and small results keep their bits.
-  const T e = exp(x < T(0) ? x : -x);
+  const T e = exp_of_negative(-fabs(x));
   return (x < T(0) ? e : T(1)) / (T(1) + e);
 }
 

@@ -10,7 +10,7 @@ from ._places import place_for
 from ._transfer import copy_from_host
 from ._views import _contiguous, sizes
 from .dtype import float32, from_numpy_dtype, from_torch_dtype, int64, to_numpy_dtype
-from .tensor import Tensor
+from .tensor import Tensor, _encoded
 
 __all__ = [
     "arange",
@@ -45,7 +45,12 @@ def empty(size: _Sizes, *, dtype: _Dtype = None, device: Any = None, pin_memory:
     wanted = float32 if dtype is None else dtype
     if pin_memory:
         return _pinned(sizes([size]), wanted, device)
-    return _core.empty(place_for(device), wanted, sizes([size]))
+    return _core.empty(place_for(device), wanted, _shape(size))
+
+
+def _shape(size: _Sizes) -> _Sizes:
+    """Sizes as given, where they are a list already: reading them checks each."""
+    return size if type(size) is list else sizes([size])
 
 
 def _pinned(size: list[int], dtype: _core.dtype, device: Any) -> Tensor:
@@ -84,12 +89,18 @@ def strided_empty(
 
 def zeros(size: _Sizes, *, dtype: _Dtype = None, device: Any = None, pin_memory: bool = False) -> Tensor:
     """A tensor of zeros."""
-    return empty(size, dtype=dtype, device=device, pin_memory=pin_memory).zero_()
+    if pin_memory:
+        return empty(size, dtype=dtype, device=device, pin_memory=True).zero_()
+    wanted = float32 if dtype is None else dtype
+    return _core.filled(place_for(device), wanted, _shape(size), bytes(wanted.itemsize))
 
 
 def ones(size: _Sizes, *, dtype: _Dtype = None, device: Any = None, pin_memory: bool = False) -> Tensor:
     """A tensor of ones."""
-    return empty(size, dtype=dtype, device=device, pin_memory=pin_memory).fill_(1)
+    if pin_memory:
+        return empty(size, dtype=dtype, device=device, pin_memory=True).fill_(1)
+    wanted = float32 if dtype is None else dtype
+    return _core.filled(place_for(device), wanted, _shape(size), _encoded(1, wanted))
 
 
 def full(size: _Sizes, fill_value: float, *, dtype: _Dtype = None, device: Any = None) -> Tensor:

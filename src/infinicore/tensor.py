@@ -72,6 +72,9 @@ class Tensor(_core.TensorBase):
         >>> infinicore.zeros([2, 3, 4]).permute([2, 0, 1]).shape
         [4, 2, 3]
         """
+        made = self._permuted(*dims)
+        if made is not None:
+            return made
         order = [_views.dimension(dim, self.ndim, "permute") for dim in _views.sizes(dims)]
         if sorted(order) != list(range(self.ndim)):
             raise ValueError(
@@ -96,6 +99,9 @@ class Tensor(_core.TensorBase):
 
     def narrow(self, dim: int, start: int, length: int) -> Tensor:
         """`length` of the elements of a dimension, from `start` on."""
+        made = self._narrowed(dim, start, length)
+        if made is not None:
+            return made
         at = _views.dimension(dim, self.ndim, "narrow")
         size = self.size(at)
         first = start + size if start < 0 else start

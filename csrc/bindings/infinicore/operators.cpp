@@ -299,9 +299,7 @@ class Call {
     made_inputs_[i] = Ref(as_object(new_tensor(place_, dtype, 0, nullptr)));
     if (!made_inputs_[i]) return false;
     tensors_[i + 1] = as_tensor(made_inputs_[i].get());
-    PyObject* values[kMaxParameters] = {bytes.get(), made_inputs_[i].get()};
-    Ref filled(Call(*fill_entry, values).run());
-    return bool(filled);
+    return fill(bytes.get(), made_inputs_[i].get());
   }
 
   bool is_on_place(const TensorObject* tensor, const char* name) const {
@@ -745,6 +743,11 @@ PyObject* apply(Symbol symbol, PyObject* tensor) {
   if (entry == nullptr) Py_RETURN_NOTIMPLEMENTED;
   PyObject* values[kMaxParameters] = {tensor};
   return Call(*entry, values).run();
+}
+
+bool fill(PyObject* element, PyObject* tensor) {
+  PyObject* values[kMaxParameters] = {element, tensor};
+  return bool(Ref(Call(*fill_entry, values).run()));
 }
 
 bool add_operators(PyObject* module) {

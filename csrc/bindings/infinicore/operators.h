@@ -119,6 +119,9 @@ PyObject* apply(Symbol symbol, PyObject* first, PyObject* second, bool in_place)
 /// The operator before `tensor`; a new reference or null with an exception.
 PyObject* apply(Symbol symbol, PyObject* tensor);
 
+/// Every element of the tensor becomes the one of these bytes. False with an exception.
+bool fill(PyObject* element, PyObject* tensor);
+
 /// Adds `operators` and `functional`, dicts of functions, `building_blocks` and set_encoder to the module. False with an exception.
 bool add_operators(PyObject* module);
 

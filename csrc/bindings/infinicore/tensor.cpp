@@ -200,6 +200,61 @@ PyObject* tensor_strided(PyObject* self, PyObject* const* args, Py_ssize_t count
                             elements));
 }
 
+// A part of the tensor's elements, or all of them in another order, which cannot leave its memory.
+PyObject* part_of(const TensorObject* tensor, char* data, int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides,
+                  size_t elements) {
+  auto* storage = reinterpret_cast<StorageObject*>(Py_NewRef(reinterpret_cast<PyObject*>(tensor->storage)));
+  return as_object(new_view(storage, data, tensor->dtype, ndim, shape, strides, elements));
+}
+
+// _permuted(dim, ...): the dimensions in this order; None where they are not each of them once, so that the caller can say what is wrong.
+PyObject* tensor_permuted(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+  const TensorObject* tensor = as_tensor(self);
+  const int ndim = tensor->ndim();
+  if (count != ndim) Py_RETURN_NONE;
+  Py_ssize_t shape[kMaxDimensions], strides[kMaxDimensions];
+  uint64_t seen = 0;
+  for (int d = 0; d < ndim; ++d) {
+    if (!PyLong_CheckExact(args[d])) Py_RETURN_NONE;
+    Py_ssize_t from = PyLong_AsSsize_t(args[d]);
+    if (from == -1) PyErr_Clear();
+    if (from < -ndim || from >= ndim) Py_RETURN_NONE;
+    if (from < 0) from += ndim;
+    if (seen >> from & 1) Py_RETURN_NONE;
+    seen |= uint64_t{1} << from;
+    shape[d] = tensor->shape()[from];
+    strides[d] = tensor->strides()[from];
+  }
+  return part_of(tensor, tensor->data, ndim, shape, strides, tensor->count);
+}
+
+// _narrowed(dim, start, length): so many elements of a dimension; None where there are none such, likewise.
+PyObject* tensor_narrowed(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+  const TensorObject* tensor = as_tensor(self);
+  const int ndim = tensor->ndim();
+  Py_ssize_t given[3];
+  if (count != 3) Py_RETURN_NONE;
+  for (int i = 0; i < 3; ++i) {
+    if (!PyLong_CheckExact(args[i])) Py_RETURN_NONE;
+    given[i] = PyLong_AsSsize_t(args[i]);
+    if (given[i] == -1 && PyErr_Occurred()) {
+      PyErr_Clear();
+      Py_RETURN_NONE;
+    }
+  }
+  const auto [dim, start, length] = given;
+  if (dim < -ndim || dim >= ndim) Py_RETURN_NONE;
+  const Py_ssize_t at = dim < 0 ? dim + ndim : dim, size = tensor->shape()[at];
+  const Py_ssize_t first = start < 0 ? start + size : start;
+  if (length < 0 || first < 0 || length > size || first > size - length) Py_RETURN_NONE;
+  Py_ssize_t shape[kMaxDimensions];
+  std::memcpy(shape, tensor->shape(), sizeof(Py_ssize_t) * static_cast<size_t>(ndim));
+  shape[at] = length;
+  const size_t elements = size ? tensor->count / static_cast<size_t>(size) * static_cast<size_t>(length) : 0;
+  const Py_ssize_t offset = elements ? first * tensor->strides()[at] * Py_ssize_t(tensor->dtype->size) : 0;
+  return part_of(tensor, tensor->data + offset, ndim, shape, tensor->strides(), elements);
+}
+
 PyObject* tensor_share(PyObject* self, PyObject*) {
   StorageObject* storage = as_tensor(self)->storage;
   PlaceObject* place = storage->place;
@@ -283,6 +338,8 @@ PyMethodDef methods[] = {
     {"is_contiguous", tensor_is_contiguous, METH_NOARGS,
      "is_contiguous($self, /)\n--\n\nWhether the elements lie side by side, the last dimension densest."},
     {"_strided", FAST(tensor_strided), nullptr},
+    {"_permuted", FAST(tensor_permuted), nullptr},
+    {"_narrowed", FAST(tensor_narrowed), nullptr},
     {"_share", tensor_share, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
@@ -367,6 +424,13 @@ PyObject* empty(PyObject*, PyObject* const* args, Py_ssize_t count) {
       new_tensor(reinterpret_cast<PlaceObject*>(args[0]), reinterpret_cast<DtypeObject*>(args[1]), ndim, shape));
 }
 
+// filled(place, dtype, shape, element): the same, with an element's bytes everywhere.
+PyObject* filled(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 4) return PyErr_Format(PyExc_TypeError, "filled() takes a place, a dtype, a shape and an element");
+  Ref made(empty(nullptr, args, 3));
+  return made && fill(args[3], made.get()) ? made.release() : nullptr;
+}
+
 // wrap(place, dtype, shape, strides, address, owner, shared, pinned): a tensor over memory that `owner` keeps.
 PyObject* wrap(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 8) return PyErr_Format(PyExc_TypeError, "wrap() takes eight arguments");
@@ -445,6 +509,7 @@ static PyObject* signature(PyObject*, PyObject* const* args, Py_ssize_t count) {
 }
 
 PyMethodDef tensor_functions[] = {{"empty", FAST(empty), nullptr},
+                                  {"filled", FAST(filled), nullptr},
                                   {"wrap", FAST(wrap), nullptr},
                                   {"signature", FAST(signature), nullptr},
                                   {"register_tensor", register_tensor, METH_O, nullptr},

@@ -18,6 +18,14 @@ int64_t Position::offset(const Loops& loops, const int64_t* strides) const {
   return bytes;
 }
 
+void Position::forward(const Loops& loops, int64_t count) {
+  at[0] += count;
+  for (int level = 0; level + 1 < loops.levels && at[level] >= loops.size[level]; ++level) {
+    at[level + 1] += at[level] / loops.size[level];
+    at[level] %= loops.size[level];
+  }
+}
+
 namespace {
 
 template <int Size>

@@ -14,6 +14,7 @@ struct Position {
 
   Position(const Loops& loops, int64_t index);
   int64_t offset(const Loops& loops, const int64_t* strides) const;  // in bytes
+  void forward(const Loops& loops, int64_t count);                   // so many elements
 };
 
 // Where `count` elements of an operand lie side by side, from element `begin` on, which is at `position`; or null. `is_linear`: the

@@ -93,6 +93,7 @@ class Tile {
     }
     if (product && work_.packed) {
       const PackedProduct packed{work_.dtype,
+                                 false,
                                  rows_,
                                  columns_,
                                  p_.k,
@@ -364,7 +365,6 @@ class PreparedGemm final : public Prepared {
 
 namespace plain {
 extern const MultiplyFewRows multiply_few_rows;
-extern const MultiplyPacked multiply_packed;
 }  // namespace plain
 #ifdef INFINIOP_X86_LEVELS
 namespace v3 {

@@ -28,6 +28,8 @@ class Worker {
       if (scalar_[t]) fetch(t, Position(nest_, begin), begin, std::min<int64_t>(kTile, end - begin));
     }
     if (is_constant(work_.kind) && fill(begin, end)) return;
+    if (work_.kind == OperatorKind::Copy && copy(begin, end)) return;
+    if (work_.kind == OperatorKind::Map && is_in_place()) return map_in_place(begin, end);
     while (begin < end) {
       const Position position(nest_, begin);
       int64_t count = std::min<int64_t>(kTile, end - begin);
@@ -57,6 +59,74 @@ class Worker {
       packed = computed_[operand];
     }
     source_[operand] = packed;
+  }
+
+  // Whether all operands lie without jumps in a type that is computed in: then there is nothing to be done tile by tile.
+  bool is_in_place() const {
+    bool in_place = true;
+    for (int t = 0; t < nest_.operands; ++t) in_place = in_place && linear_[t] && !work_.route[t].convert;
+    return in_place;
+  }
+
+  void map_in_place(int64_t begin, int64_t end) {
+    for (int t = 0; t < nest_.operands; ++t) source_[t] = memory_[t] + begin * work_.route[t].element_size;
+    work_.map(static_cast<size_t>(end - begin), memory_[0] + begin * work_.route[0].element_size, source_ + 1,
+              work_.attributes);
+  }
+
+  // Straight from memory to memory, where rows of both lie along it, or one's rows lie where the other's columns do. False: not so.
+  bool copy(int64_t begin, int64_t end) {
+    const int64_t size = work_.route[0].element_size;
+    if (nest_.stride[0][0] != size) return false;
+    if (nest_.stride[1][0] == size) return copy_rows(begin, end, size), true;
+    if (!is_transposition(nest_, size) || begin % nest_.size[0] != 0) return false;
+    switch (size) {
+      case 1:
+        return transpose<1>(begin, end), true;
+      case 2:
+        return transpose<2>(begin, end), true;
+      case 4:
+        return transpose<4>(begin, end), true;
+      case 8:
+        return transpose<8>(begin, end), true;
+      default:
+        return transpose<16>(begin, end), true;
+    }
+  }
+
+  void copy_rows(int64_t begin, int64_t end, int64_t size) {
+    for (Position position(nest_, begin); begin < end;) {
+      const int64_t count = std::min(end - begin, nest_.size[0] - position.at[0]);
+      char* to = memory_[0] + position.offset(nest_, nest_.stride[0]);
+      const char* from = memory_[1] + position.offset(nest_, nest_.stride[1]);
+      if (to != from) std::memcpy(to, from, static_cast<size_t>(count * size));
+      begin += count;
+      position.forward(nest_, count);
+    }
+  }
+
+  // Of sixteen lines by as many elements at a time, which are as many lines of the cache on either side.
+  template <int Size>
+  void transpose(int64_t begin, int64_t end) {
+    constexpr int64_t kSide = 16;
+    const int64_t rows = nest_.size[0], step = nest_.stride[1][0], line = nest_.stride[0][1];
+    for (Position position(nest_, begin); begin < end;) {
+      // The last block's last row may be cut off.
+      const int64_t columns = std::min((end - begin + rows - 1) / rows, nest_.size[1] - position.at[1]);
+      const int64_t last = std::min(columns * rows, end - begin) - (columns - 1) * rows;
+      char* to = memory_[0] + position.offset(nest_, nest_.stride[0]);
+      const char* from = memory_[1] + position.offset(nest_, nest_.stride[1]);
+      for (int64_t i = 0; i < rows; i += kSide) {
+        for (int64_t j = 0; j < columns; j += kSide) {
+          for (int64_t c = j; c < std::min(j + kSide, columns); ++c) {
+            const int64_t until = std::min({i + kSide, rows, c + 1 == columns ? last : rows});
+            for (int64_t r = i; r < until; ++r) std::memcpy(to + c * line + r * Size, from + r * step + c * Size, Size);
+          }
+        }
+      }
+      begin += std::min(columns * rows, end - begin);
+      position.forward(nest_, columns * rows);
+    }
   }
 
   // A tile of the element in `raw_`; or, true, all elements where they belong, if every byte is the same.
@@ -118,6 +188,10 @@ class Worker {
 };
 
 }  // namespace
+
+bool is_transposition(const Nest& nest, int64_t size) {
+  return nest.levels > 1 && nest.stride[0][0] == size && nest.stride[1][1] == size && nest.stride[1][0] != size;
+}
 
 infinirtError_t run_element_wise(const infinirtXBlock* block, void** args) {
   const auto& work = *static_cast<const Work*>(args[0]);

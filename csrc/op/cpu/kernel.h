@@ -34,6 +34,9 @@ struct Work {
   unsigned char element[16];  // of Constant and Fill
 };
 
+// Whether a copy's rows are columns of what is copied, whose elements have so many bytes.
+bool is_transposition(const Nest& nest, int64_t size);
+
 // Block i of the grid computes elements i * block_elements and on.
 infinirtError_t run_element_wise(const infinirtXBlock* block, void** args);
 

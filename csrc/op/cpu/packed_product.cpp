@@ -198,16 +198,16 @@ void put(const PackedProduct& p, int64_t row, int64_t rows, int64_t column, int6
   }
 }
 
-// Of narrow types that have several parts of depth: sums stay floats until the last.
+// Of narrow results that have several parts of depth: sums stay floats until the last.
 void add(float* all, const float* sums, int64_t count, bool first) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < count; ++i) all[i] = first ? sums[i] : all[i] + sums[i];
 }
 
-template <class Type>
+template <class Type, class Other>
 bool multiply(const PackedProduct& p) {
   const int64_t panels = (p.columns + kPanel - 1) / kPanel, strips = (p.rows + kRows - 1) / kRows;
-  const bool keeps_sums = sizeof(typename Type::Element) < sizeof(float) && p.depth > kDepth;
+  const bool keeps_sums = sizeof(typename Other::Element) < sizeof(float) && p.depth > kDepth;
   const int64_t strip = kRows * kDepth, tile = kRows * kPanel;
   const int64_t kept = keeps_sums ? strips * panels * tile : 0;
   const int64_t floats = panels * kDepth * kPanel + strip + tile + kept;
@@ -221,18 +221,18 @@ bool multiply(const PackedProduct& p) {
     bring_panels<Type>(p, panels, k, depth, panels_of_b);
     for (int64_t s = 0; s < strips; ++s) {
       const int64_t row = s * kRows, rows = p.rows - row < kRows ? p.rows - row : kRows;
-      bring_rows<Type>(p, row, rows, k, depth, rows_of_a);
+      bring_rows<Other>(p, row, rows, k, depth, rows_of_a);
       const Multiply some = multiply_of(rows);
       for (int64_t j = 0; j < panels; ++j) {
         some(rows_of_a, panels_of_b + j * kDepth * kPanel, depth, sums);
         const int64_t column = j * kPanel, columns = p.columns - column < kPanel ? p.columns - column : kPanel;
         if (!keeps_sums) {
-          put<Type>(p, row, rows, column, columns, first, sums);
+          put<Other>(p, row, rows, column, columns, first, sums);
           continue;
         }
         float* place = all + (s * panels + j) * tile;
         add(place, sums, rows * kPanel, first);
-        if (last) put<Type>(p, row, rows, column, columns, true, place);
+        if (last) put<Other>(p, row, rows, column, columns, true, place);
       }
     }
   }
@@ -241,10 +241,10 @@ bool multiply(const PackedProduct& p) {
 
 }  // namespace
 
-extern const MultiplyPacked multiply_packed;
 const MultiplyPacked multiply_packed = [](const PackedProduct& p) {
-  if (p.dtype == INFINI_DTYPE_F32) return multiply<Single>(p);
-  return p.dtype == INFINI_DTYPE_BF16 ? multiply<Brain>(p) : multiply<Half>(p);
+  if (p.dtype == INFINI_DTYPE_F32) return multiply<Single, Single>(p);
+  if (p.only_b) return p.dtype == INFINI_DTYPE_BF16 ? multiply<Brain, Single>(p) : multiply<Half, Single>(p);
+  return p.dtype == INFINI_DTYPE_BF16 ? multiply<Brain, Brain>(p) : multiply<Half, Half>(p);
 };
 
 }  // namespace infiniop::cpu::INFINIOP_LEVEL

@@ -10,6 +10,7 @@ namespace infiniop::cpu {
 // c = alpha * a * b + beta * c. Strides count elements and may be any.
 struct PackedProduct {
   infiniDtype_t dtype;  // F16, BF16 or F32
+  bool only_b;  // is of that type: a and c are F32
   int64_t rows, columns, depth;
   const void *a, *b;
   void* c;
@@ -23,5 +24,14 @@ inline constexpr int64_t kPackedColumns = 256;
 // False: there is no host memory. One for each instruction set.
 using MultiplyPacked = bool (*)(const PackedProduct& product);
 MultiplyPacked packed_product();  // the best
+
+namespace plain {
+extern const MultiplyPacked multiply_packed;
+}
+#ifdef INFINIOP_LEVEL
+namespace INFINIOP_LEVEL {
+extern const MultiplyPacked multiply_packed;
+}
+#endif
 
 }  // namespace infiniop::cpu

@@ -30,6 +30,8 @@ __all__ = [
     "unfold",
 ]
 
+_product = _core.building_blocks["gemm"]
+
 
 # What `fused_moe` calls them.
 ACT_SILU = "silu"
@@ -66,12 +68,16 @@ def linear(
             f"linear(): input has shape {input.shape} and weight {weight.shape}; weight must have two dimensions, the second as large "
             "as the last of input"
         )
+    if out is None and bias is None and input.ndim == 2 and input.dtype is weight.dtype:  # one token, often
+        return _product(input, weight.permute(1, 0), alpha, 0.0)
     rows = input if input.ndim == 2 else input.reshape(-1, input.size(-1))
     shape = [*input.shape[:-1], weight.size(0)]
     if out is not None and out.shape != shape:
         raise ValueError(f"linear(): out has shape {out.shape}, not {shape}")
     direct = out is not None and (out.ndim == 2 or out.is_contiguous())
-    target = out.view(-1, weight.size(0)) if direct and out is not None else None
+    target = out
+    if out is not None and out.ndim != 2:
+        target = out.view(-1, weight.size(0)) if direct else None
     made = matmul(rows, weight.permute(1, 0), alpha=alpha, out=target)
     if bias is not None:
         made += bias

@@ -59,7 +59,7 @@ GROUPS: dict[str, tuple[Operator, ...]] = {
 # Of written operators those that move and compare elements more than they compute: their kernels for the CPU, csrc/op/cpu/written_once, are
 # compiled once for every processor, not for each instruction set, which would take longer than all others together.
 COMPILED_ONCE: tuple[Operator, ...] = (
-    *(*INDEXING, *MOVING, *SELECTION, *VECTORS, *SCANS, *ROUTING, *RESIZING, *LOSSES),
+    *(*INDEXING, *MOVING, *SELECTION, *VECTORS, *SCANS, *RESIZING, *LOSSES),
     *(operator for operator in SPATIAL if operator.name != "Conv"),
 )
 OPERATORS: tuple[Operator, ...] = tuple(

@@ -217,7 +217,7 @@ OPERATORS: tuple[Operator, ...] = (
     ),
     unary(
         "Softplus",
-        "x * beta > threshold ? x : log1p(exp(x * beta)) / beta",
+        "x * beta > threshold ? x : log1p(exp(x * beta)) * (1 / beta)",
         lambda np, x, beta, threshold: np.where(
             x * beta > threshold, x, np.log1p(np.exp(np.minimum(x * beta, threshold))) / beta
         ),

@@ -5,6 +5,7 @@
 
 #include "infiniop/generated/written.h"
 #include "op/cpu/buffer.h"
+#include "op/cpu/packed_product.h"
 #include "op/cpu/written.h"
 #include "op/cpu/written/elements.h"
 #include "op/elementary.h"
@@ -17,21 +18,23 @@ namespace fused {
 
 using namespace infiniop::fused_moe;
 
-constexpr int64_t kRowsOfItem = 16;  // of a matrix of weights
+constexpr int64_t kRowsOfItem = 64;  // of a matrix of weights
 constexpr int kLanes = 32, kTokens = 4;
+constexpr int64_t kMany = 6;  // tokens of an expert from which on tiles are quicker than rows one by one
 
 // Parts of the workspace.
 struct Parts {
   int32_t* first;  // of each expert: its first pair in order; one more at the end
   int32_t* order;  // pairs, sorted by expert
-  float* input;  // tokens
+  int32_t* place;  // of each pair, in that order
+  float* input;  // of each pair in order: its token
   float* hidden;  // of each pair in order, between the two products
-  float* result;  // of each pair
+  float* up;  // what is multiplied with it
+  float* result;  // of each pair in order
 
   static size_t bytes(const WrittenPlan& plan) {
     const int64_t pairs = plan.size[size::t] * plan.size[size::k];
-    const int64_t words = plan.size[size::e] + 1 + pairs + plan.size[size::t] * plan.size[size::h] +
-                          pairs * (plan.size[size::i] + plan.size[size::h]);
+    const int64_t words = plan.size[size::e] + 1 + 2 * pairs + 2 * pairs * (plan.size[size::i] + plan.size[size::h]);
     return 4 * static_cast<size_t>(words);
   }
   explicit Parts(const WrittenCall& call) {
@@ -39,9 +42,11 @@ struct Parts {
     const int64_t pairs = plan.size[size::t] * plan.size[size::k];
     first = static_cast<int32_t*>(call.workspace);
     order = first + plan.size[size::e] + 1;
-    input = reinterpret_cast<float*>(order + pairs);
-    hidden = input + plan.size[size::t] * plan.size[size::h];
-    result = hidden + pairs * plan.size[size::i];
+    place = order + pairs;
+    input = reinterpret_cast<float*>(place + pairs);
+    hidden = input + pairs * plan.size[size::h];
+    up = hidden + pairs * plan.size[size::i];
+    result = up + pairs * plan.size[size::i];
   }
 };
 
@@ -62,6 +67,7 @@ void sort_pairs(const WrittenCall& call, const Parts& parts) {
   for (int64_t e = 0; e < experts; ++e) parts.first[e + 1] += parts.first[e];
   for (int64_t pair = 0; pair < pairs; ++pair) {
     if (const int64_t expert = expert_of(call, pair); is_here(expert)) {
+      parts.place[pair] = parts.first[expert];
       parts.order[parts.first[expert]++] = static_cast<int32_t>(pair);
     }
   }
@@ -138,15 +144,71 @@ float bias_of(const WrittenCall& call, int tensor, int64_t expert, int64_t row) 
   return static_cast<float>(widen(call.at<const T>(tensor)[expert * view.stride[0] + row * view.stride[1]]));
 }
 
+// Rows `begin` to `end` of an expert's matrix times what its tokens have, from pair `from` in order on: `to` has a row for each pair.
+template <class T>
+bool multiply_many(const WrittenCall& call, int tensor, int64_t expert, int64_t begin, int64_t end, int64_t from,
+                   int64_t pairs, const float* rows, int64_t depth, float* to, int64_t to_row, int64_t to_column) {
+  const TensorView& view = call.plan.tensor[tensor];
+  const T* weights = call.at<const T>(tensor) + expert * view.stride[0] + begin * view.stride[1];
+  return multiply_packed({static_cast<infiniDtype_t>(view.dtype), true, pairs, end - begin, depth, rows + from * depth,
+                          weights, to + from * to_row + to_column, depth, 1, view.stride[2], view.stride[1], to_row, 1,
+                          1.0f, 0.0f});
+}
+
+template <class T>
+bool first_of_many(const WrittenCall& call, const Parts& parts, int64_t expert, int64_t begin, int64_t end) {
+  const int64_t inner = call.plan.size[size::i], width = call.plan.size[size::h];
+  const int activation = static_cast<int>(call.attributes[attribute::activation]);
+  const int64_t from = parts.first[expert], pairs = parts.first[expert + 1] - from;
+  const auto product = [&](int64_t shift, float* to) {
+    return multiply_many<T>(call, tensor::w1, expert, shift + begin, shift + end, from, pairs, parts.input, width, to,
+                            inner, begin);
+  };
+  if (!product(0, parts.hidden) || (activation != 0 && !product(inner, parts.up))) return false;
+  float added[kRowsOfItem], up_added[kRowsOfItem];
+  for (int64_t j = begin; j < end; ++j) {
+    added[j - begin] = bias_of<T>(call, tensor::b1, expert, j);
+    up_added[j - begin] = activation ? bias_of<T>(call, tensor::b1, expert, inner + j) : 0;
+  }
+  for (int64_t at = from; at < from + pairs; ++at) {
+    float *hidden = parts.hidden + at * inner + begin, *up = parts.up + at * inner + begin;
+    if (activation == 1) {
+      for (int64_t j = 0; j < end - begin; ++j) {
+        const float gate = hidden[j] + added[j];
+        hidden[j] = gate / (1 + infiniop::exp(-gate)) * (up[j] + up_added[j]);
+      }
+      continue;
+    }
+    for (int64_t j = 0; j < end - begin; ++j) {
+      hidden[j] = between(hidden[j] + added[j], activation ? up[j] + up_added[j] : 0, activation);
+    }
+  }
+  return true;
+}
+
+template <class T>
+bool second_of_many(const WrittenCall& call, const Parts& parts, int64_t expert, int64_t begin, int64_t end) {
+  const int64_t inner = call.plan.size[size::i], width = call.plan.size[size::h];
+  const int64_t from = parts.first[expert], pairs = parts.first[expert + 1] - from;
+  if (!multiply_many<T>(call, tensor::w2, expert, begin, end, from, pairs, parts.hidden, inner, parts.result, width,
+                        begin))
+    return false;
+  for (int64_t j = begin; j < end && call.plan.tensor[tensor::b2].is_given; ++j) {
+    const float added = bias_of<T>(call, tensor::b2, expert, j);
+    for (int64_t at = from; at < from + pairs; ++at) parts.result[at * width + j] += added;
+  }
+  return true;
+}
+
 template <class T>
 void first_product(const WrittenCall& call, const Parts& parts, int64_t expert, int64_t begin, int64_t end,
                    float* buffer) {
   const WrittenPlan& plan = call.plan;
-  const int64_t inner = plan.size[size::i], width = plan.size[size::h], chosen = plan.size[size::k];
+  const int64_t inner = plan.size[size::i], width = plan.size[size::h];
   const int activation = static_cast<int>(call.attributes[attribute::activation]);
   const int64_t from = parts.first[expert], to = parts.first[expert + 1];
   const TensorView& w1 = plan.tensor[tensor::w1];
-  const auto token = [&](int64_t at) { return parts.input + parts.order[at] / chosen * width; };
+  const auto token = [&](int64_t at) { return parts.input + at * width; };
   for (int64_t j = begin; j < end; ++j) {
     const auto row = [&](int64_t number) {
       const T* start = call.at<const T>(tensor::w1) + expert * w1.stride[0] + number * w1.stride[1];
@@ -180,7 +242,7 @@ void second_product(const WrittenCall& call, const Parts& parts, int64_t expert,
     multiply(
         widened(start, w2.stride[2], inner, buffer), inner, parts.first[expert], parts.first[expert + 1],
         [&](int64_t at) { return parts.hidden + at * inner; },
-        [&](int64_t at, float sum) { parts.result[parts.order[at] * width + j] = sum + added; });
+        [&](int64_t at, float sum) { parts.result[at * width + j] = sum + added; });
   }
 }
 
@@ -196,7 +258,7 @@ void add_up(const WrittenCall& call, const Parts& parts, int64_t token, float* s
     if (expert < 0 || expert >= plan.size[size::e]) continue;
     const float scale =
         call.at<const float>(tensor::token_final_scales)[token * scales.stride[0] + k * scales.stride[1]];
-    const float* from = parts.result + pair * width;
+    const float* from = parts.result + parts.place[pair] * width;
     for (int64_t i = 0; i < width; ++i) sums[i] += scale * from[i];
   }
   T* to = call.at<T>(tensor::out) + token * out.stride[0];
@@ -229,14 +291,16 @@ infinirtError_t run_typed(const WrittenCall& call, int64_t first, int64_t last) 
   const WrittenPlan& plan = call.plan;
   const Parts parts(call);
   const int64_t inner = plan.size[size::i], width = plan.size[size::h];
-  auto* buffer = reinterpret_cast<float*>(worker_buffer(4 * static_cast<size_t>(std::max(inner, width) + 1)));
+  const size_t buffer_bytes = 4 * static_cast<size_t>(std::max(inner, width) + 1);
+  auto* buffer = reinterpret_cast<float*>(worker_buffer(buffer_bytes));
   if (!buffer) return infinirtErrorMemoryAllocation;
   if (call.phase == kPrepare) {
     sort_pairs(call, parts);
     const TensorView& input = plan.tensor[tensor::input];
-    for (int64_t t = 0; t < plan.size[size::t]; ++t) {
-      const T* from = call.at<const T>(tensor::input) + t * input.stride[0];
-      float* to = parts.input + t * width;
+    for (int64_t at = 0; at < parts.first[plan.size[size::e]]; ++at) {
+      const int64_t token = parts.order[at] / plan.size[size::k];
+      const T* from = call.at<const T>(tensor::input) + token * input.stride[0];
+      float* to = parts.input + at * width;
       for (int64_t i = 0; i < width; ++i) to[i] = static_cast<float>(widen(from[i * input.stride[1]]));
     }
     return infinirtSuccess;
@@ -250,6 +314,15 @@ infinirtError_t run_typed(const WrittenCall& call, int64_t first, int64_t last) 
     const int64_t expert = item / items, begin = item % items * kRowsOfItem;
     if (parts.first[expert] == parts.first[expert + 1]) continue;
     const int64_t end = std::min(rows, begin + kRowsOfItem);
+    if (parts.first[expert + 1] - parts.first[expert] >= kMany) {
+      const bool done = call.phase == kFirst ? first_of_many<T>(call, parts, expert, begin, end)
+                                             : second_of_many<T>(call, parts, expert, begin, end);
+      if (!done) return infinirtErrorMemoryAllocation;
+      continue;
+    }
+    // What tiles need is the same memory.
+    buffer = reinterpret_cast<float*>(worker_buffer(buffer_bytes));
+    if (!buffer) return infinirtErrorMemoryAllocation;
     if (call.phase == kFirst) {
       first_product<T>(call, parts, expert, begin, end, buffer);
     } else {

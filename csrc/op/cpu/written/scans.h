@@ -94,17 +94,28 @@ void scan_rows(const ScanRows<T>& rows, int given, bool are_neighbours) {
   }
 }
 
-// The same element by element, of rows from `first` on: where a step is less work than bringing elements side by side.
+// The same element by element, of rows from `first` on: where a step is less work than bringing elements side by side. Their states are
+// variables of their own, since what is put together into a vector from single elements waits for them.
 template <class Step, int Rows, class T>
 void scan_directly(const ScanRows<T>& rows, int first) {
-  Step step;
-  typename ScanTypes<T>::Value x[Rows], y[Rows];
-  for (int64_t i = 0; i < rows.count; ++i) {
-    for (int r = 0; r < Rows; ++r) x[r] = widen(rows.source[first + r][i * rows.from_step]);
-    if (rows.exclusive) step.give(y);
-    step.take(x);
-    if (!rows.exclusive) step.give(y);
-    for (int r = 0; r < Rows; ++r) rows.target[first + r][i * rows.to_step] = narrow<T>(y[r]);
+  Step step[Rows];
+  const T* source[Rows];
+  T* target[Rows];
+  for (int r = 0; r < Rows; ++r) {
+    source[r] = rows.source[first + r];
+    target[r] = rows.target[first + r];
+  }
+  const int64_t count = rows.count, from_step = rows.from_step, to_step = rows.to_step;
+  for (int64_t i = 0; i < count; ++i) {
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) {
+      const typename ScanTypes<T>::Value x = widen(source[r][i * from_step]);
+      typename ScanTypes<T>::Value y;
+      if (rows.exclusive) step[r].give(&y);
+      step[r].take(&x);
+      if (!rows.exclusive) step[r].give(&y);
+      target[r][i * to_step] = narrow<T>(y);
+    }
   }
 }
 
@@ -134,7 +145,7 @@ infinirtError_t scan(const WrittenCall& call, int output, int input, int64_t fir
       }
       if (Step<T, 1>::kIsCheap && !are_neighbours) {
         int r = 0;
-        for (; r + 4 <= given; r += 4) scan_directly<Step<T, 4>, 4>(rows, r);
+        for (; r + 4 <= given; r += 4) scan_directly<Step<T, 1>, 4>(rows, r);
         for (; r < given; ++r) scan_directly<Step<T, 1>, 1>(rows, r);
       } else if (given == 1) {
         scan_rows<Step<T, 1>, 1>(rows, given, false);

@@ -61,8 +61,29 @@ LOOPS = tuple(loop for operator in ROWS for loop in loops(operator))
 _NUMBERS = {loop.name: number for number, loop in enumerate(LOOPS)}
 
 
+def hoisted(expression: str, of_elements: list[str]) -> tuple[str, dict[str, str]]:
+    """The expression with names for the calls in it that are the same for all elements of a row, and what these stand for."""
+    once: dict[str, str] = {}
+    at = 0
+    while (call := re.compile(r"\b[a-z]\w*\(").search(expression, at)) is not None:
+        depth, end = 1, call.end()
+        while depth:
+            depth += {"(": 1, ")": -1}.get(expression[end], 0)
+            end += 1
+        text = expression[call.start() : end]
+        at = call.end()
+        if any(is_used(name, text) for name in of_elements):
+            continue
+        name = f"once_{len(once)}"
+        once[name] = text
+        expression = expression[: call.start()] + name + expression[end:]
+        at = call.start() + len(name)
+    return expression, once
+
+
 def loop_text(loop: Loop) -> list[str]:
     result = "uint8_t" if loop.is_truth else "T"
+    expression, once = hoisted(loop.expression, values(loop.operator))
     used = [name for name in values(loop.operator) if is_used(name, loop.expression)]
     numbers = [name for name in scalars(loop.operator) if is_used(name, loop.expression)]
     places = {name: i for i, name in enumerate(values(loop.operator))}
@@ -77,10 +98,11 @@ def loop_text(loop: Loop) -> list[str]:
         ),
         *([] if used else ["  (void)in;"]),
         *([] if numbers else ["  (void)scalars;"]),
+        *(f"  const T {name} = static_cast<T>({typed(text)});" for name, text in once.items()),
         "#pragma GCC ivdep",
         "  for (size_t i = 0; i < count; ++i) {",
         *(f"    const T {name} = from_{name}[i];" for name in used),
-        f"    to[i] = static_cast<{result}>({typed(loop.expression)});",
+        f"    to[i] = static_cast<{result}>({typed(expression)});",
         "  }",
         "}",
     ]
