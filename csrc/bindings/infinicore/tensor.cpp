@@ -217,7 +217,10 @@ PyObject* tensor_permuted(PyObject* self, PyObject* const* args, Py_ssize_t coun
   for (int d = 0; d < ndim; ++d) {
     if (!PyLong_CheckExact(args[d])) Py_RETURN_NONE;
     Py_ssize_t from = PyLong_AsSsize_t(args[d]);
-    if (from == -1) PyErr_Clear();
+    if (from == -1 && PyErr_Occurred()) {
+      PyErr_Clear();
+      Py_RETURN_NONE;
+    }
     if (from < -ndim || from >= ndim) Py_RETURN_NONE;
     if (from < 0) from += ndim;
     if (seen >> from & 1) Py_RETURN_NONE;

@@ -99,9 +99,15 @@ class Worker {
       const int64_t count = std::min(end - begin, nest_.size[0] - position.at[0]);
       char* to = memory_[0] + position.offset(nest_, nest_.stride[0]);
       const char* from = memory_[1] + position.offset(nest_, nest_.stride[1]);
-      if (to != from) std::memcpy(to, from, static_cast<size_t>(count * size));
-      begin += count;
-      position.forward(nest_, count);
+      // Whole rows of the second level are the same distance apart.
+      const bool is_whole = count == nest_.size[0] && nest_.levels > 1;
+      const int64_t rows = is_whole ? std::min((end - begin) / count, nest_.size[1] - position.at[1]) : 1;
+      const int64_t to_step = is_whole ? nest_.stride[0][1] : 0, from_step = is_whole ? nest_.stride[1][1] : 0;
+      for (int64_t row = 0; row < rows; ++row, to += to_step, from += from_step) {
+        if (to != from) std::memcpy(to, from, static_cast<size_t>(count * size));
+      }
+      begin += rows * count;
+      position.forward(nest_, rows * count);
     }
   }
 
