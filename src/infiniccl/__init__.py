@@ -1,0 +1,19 @@
+"""Collective operations among devices: InfiniCCL.
+
+>>> import infiniccl, infinirt
+>>> comms = infiniccl.init_all([0, 0])
+>>> device = infinirt.Device("cpu")
+>>> buffers = [device.allocate(8) for comm in comms]
+>>> for comm, buffer in zip(comms, buffers):
+...     buffer.fill(comm.rank + 1)
+...     comm.all_reduce(buffer, dtype="uint8", op="max")
+>>> bytes(buffers[0])[:2]
+b'\\x02\\x02'
+"""
+
+from __future__ import annotations
+
+from ._groups import Group, group
+from .communicator import Communicator, ReduceOp, init_all
+
+__all__ = ["Communicator", "Group", "ReduceOp", "group", "init_all"]
