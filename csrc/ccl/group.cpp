@@ -41,10 +41,17 @@ infinirtError_t launch(Share share) {
   enum infinirtStreamCaptureStatus status = infinirtStreamCaptureStatusNone;
   if (auto error = api().StreamIsCapturing(share.stream, &status)) return error;
   const bool captured = status != infinirtStreamCaptureStatusNone;
+  // The same number means another default stream on each device.
+  const auto identity = is_predefined(share.stream)
+                            ? reinterpret_cast<infinirtStream_t>(reinterpret_cast<uintptr_t>(share.stream) +
+                                                                 4 * static_cast<uintptr_t>(share.device + 1))
+                            : share.stream;
   for (Part& part : share.parts) {
     part.captured = captured;
-    part.world->issue(part);
+    const std::string conflict = part.world->conflict(part, identity);
+    if (!conflict.empty()) return infinirtXSetLastError(infinirtErrorInvalidValue, conflict.c_str());
   }
+  for (Part& part : share.parts) part.world->issue(part, identity);
   return launch_batch(std::move(share.parts), share.stream, captured);
 }
 

@@ -17,9 +17,10 @@ std::atomic<uint64_t>& World::counter(const Part& part) {
   return counters.pairs[static_cast<size_t>(part.root) * 4 + kind];
 }
 
-void World::issue(Part& part) {
+void World::issue(Part& part, infinirtStream_t stream) {
   part.number = counter(part).fetch_add(1, std::memory_order_relaxed);
   count_issued(part, 1);
+  note_stream(part, stream);
 }
 
 void World::take_back(const Part& part) {

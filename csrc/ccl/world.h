@@ -44,7 +44,9 @@ class World : public std::enable_shared_from_this<World> {
   virtual void part_dropped(const Part& part) = 0;
 
   // ---- parts get their numbers when they are issued
-  void issue(Part& part);
+  void issue(Part& part, infinirtStream_t stream);
+  // Why the part, which has no number yet, could never run on this stream; "" if it could.
+  virtual std::string conflict(const Part&, infinirtStream_t) { return ""; }
   void take_back(const Part& part);  // the latest one of its kind: it could not be put on its stream
 
   // ---- failure, once
@@ -62,6 +64,8 @@ class World : public std::enable_shared_from_this<World> {
   virtual void end_all() = 0;
   // Eager parts that were issued and have not arrived: one more or less.
   virtual void count_issued(const Part& part, int change) = 0;
+  virtual void note_stream(const Part&, infinirtStream_t) {}
+  uint64_t next_number(const Part& part) { return counter(part).load(std::memory_order_relaxed); }
 
  private:
   struct Counters {

@@ -74,6 +74,34 @@ void LocalWorld::count_issued(const Part& part, int change) {
   ranks_[static_cast<size_t>(part.rank)].outstanding += change;
 }
 
+void LocalWorld::note_stream(const Part& part, infinirtStream_t stream) {
+  if (between_two(part.operation)) return;
+  std::lock_guard guard(mutex_);
+  Rank& rank = ranks_[static_cast<size_t>(part.rank)];
+  rank.issued[part.captured] = true;
+  rank.streams[part.captured] = stream;
+  rank.numbers[part.captured] = part.number;
+}
+
+// Another rank's part of this operation, or of a later one, is ahead on the stream: it waits for this part, which waits for it.
+std::string LocalWorld::conflict(const Part& part, infinirtStream_t stream) {
+  if (between_two(part.operation)) return "";
+  const uint64_t number = next_number(part);
+  std::lock_guard guard(mutex_);
+  for (int other = 0; other < size; ++other) {
+    const Rank& rank = ranks_[static_cast<size_t>(other)];
+    if (other == part.rank || !rank.issued[part.captured] || rank.streams[part.captured] != stream ||
+        rank.numbers[part.captured] < number)
+      continue;
+    return format_text(
+        "rank %d's part of operation %llu is on the same stream and waits for rank %d's, which would come behind it; "
+        "give "
+        "each rank a stream of its own, or issue them in one group",
+        other, static_cast<unsigned long long>(number), part.rank);
+  }
+  return "";
+}
+
 void LocalWorld::arrive(Part& part, Execution& execution, infinirtXStep_t step) {
   const Key key = part.next_key();
   std::unique_lock guard(mutex_);

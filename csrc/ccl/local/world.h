@@ -18,6 +18,7 @@ class LocalWorld final : public World {
   void leave(int rank) override;
   bool look(int64_t now) override;
   void part_dropped(const Part& part) override;
+  std::string conflict(const Part& part, infinirtStream_t stream) override;
 
  private:
   // Parts that belong together, as far as they have come.
@@ -37,10 +38,15 @@ class LocalWorld final : public World {
     infiniDtype_t last_dtype = INFINI_DTYPE_BYTE;
     size_t last_count = 0;
     uint64_t last_number = 0;
+    // Where its latest collective part was put, eager and captured.
+    bool issued[2] = {};
+    infinirtStream_t streams[2] = {};
+    uint64_t numbers[2] = {};
   };
 
   void end_all() override;
   void count_issued(const Part& part, int change) override;
+  void note_stream(const Part& part, infinirtStream_t stream) override;
   Meeting* find(const Key& key);
   Meeting* open(const Key& key);
   // Ranks that have not come to a meeting; for a message.
