@@ -1,6 +1,6 @@
 /* infiniccl.h: collective operations among devices.
  *
- * A communicator is one rank among several: devices of one process (infinicclCommInitAll).
+ * A communicator is one rank among several: devices of one process (infinicclCommInitAll), or processes (infinicclCommInitRank).
  * Operations are work of the stream they are given: they are ordered with the stream's other work, they can be captured into
  * graphs, and they return before they are done. All ranks call the same operations of a communicator in the same order; which
  * rank is first, and how many threads issue them, does not matter. n-th calls belong together, sends and receives counted per
@@ -37,12 +37,31 @@ typedef enum {
 
 typedef struct InfinicclComm* infinicclComm_t;
 
+/* Names a communicator that is about to be made. Plain bytes: send them to the other processes by whatever means there is. */
+#define INFINICCL_UNIQUE_ID_BYTES 128
+typedef struct {
+  char internal[INFINICCL_UNIQUE_ID_BYTES];
+} infinicclUniqueId_t;
+
 /* ---- Communicators ---- */
 
 /* Communicators for devices of this process: comms[i] is rank i, on device device_ids[i]; null: devices 0 to ndevice - 1. On the CPU
  * a device may be named more than once. */
 __INFINI_C __export infiniStatus_t infinicclCommInitAll(infiniDevice_t device_type, infinicclComm_t* comms, int ndevice,
                                                         const int* device_ids);
+
+/* A new id. The calling process must live until all ranks have called infinicclCommInitRank; any process may make it, one of the
+ * ranks usually does. All ranks have to be on this machine. */
+__INFINI_C __export infiniStatus_t infinicclGetUniqueId(infinicclUniqueId_t* unique_id);
+
+/* The id that all processes get who give the same name, with no message between them. The process of rank 0 must live until all ranks
+ * have called infinicclCommInitRank. A name may be used again once its communicator has been made. At most 76 characters. */
+__INFINI_C __export infiniStatus_t infinicclGetNamedId(infinicclUniqueId_t* unique_id, const char* name);
+
+/* Joins the communicator `comm_id` as `rank` of `nranks`, on the calling thread's current device; returns when all ranks have joined, or
+ * with an error after INFINICCL_TIMEOUT seconds. Ranks may be threads of one process, too. */
+__INFINI_C __export infiniStatus_t infinicclCommInitRank(infinicclComm_t* comm, int nranks, infinicclUniqueId_t comm_id,
+                                                         int rank);
 
 /* Returns at once; operations that were issued are still done. What other ranks wait for, and this one has not issued, fails there. */
 __INFINI_C __export infiniStatus_t infinicclCommDestroy(infinicclComm_t comm);

@@ -11,6 +11,7 @@
 #include "ccl/local/world.h"
 #include "ccl/monitor.h"
 #include "ccl/runtime.h"
+#include "ccl/shared/world.h"
 
 namespace infiniccl {
 
@@ -160,6 +161,56 @@ infiniStatus_t infinicclCommInitAll(infiniDevice_t device_type, infinicclComm_t*
   return INFINI_STATUS_SUCCESS;
 } catch (const std::bad_alloc&) {
   return fail("infinicclCommInitAll", INFINI_STATUS_INTERNAL_ERROR, "out of host memory");
+}
+
+infiniStatus_t infinicclGetUniqueId(infinicclUniqueId_t* unique_id) try {
+  if (!unique_id) return fail(__func__, INFINI_STATUS_NULL_POINTER, "unique_id is null");
+  std::string problem;
+  if (shared::make_unique_id(unique_id, &problem)) return INFINI_STATUS_SUCCESS;
+  return fail(__func__, INFINI_STATUS_INTERNAL_ERROR, "%s", problem.c_str());
+} catch (const std::bad_alloc&) {
+  return fail("infinicclGetUniqueId", INFINI_STATUS_INTERNAL_ERROR, "out of host memory");
+}
+
+infiniStatus_t infinicclGetNamedId(infinicclUniqueId_t* unique_id, const char* name) {
+  if (!unique_id || !name)
+    return fail(__func__, INFINI_STATUS_NULL_POINTER, "%s is null", unique_id ? "name" : "unique_id");
+  std::string problem;
+  if (shared::make_named_id(unique_id, name, &problem)) return INFINI_STATUS_SUCCESS;
+  return fail(__func__, INFINI_STATUS_BAD_PARAM, "%s", problem.c_str());
+}
+
+infiniStatus_t infinicclCommInitRank(infinicclComm_t* comm, int nranks, infinicclUniqueId_t comm_id, int rank) try {
+  if (!comm) return fail(__func__, INFINI_STATUS_NULL_POINTER, "comm is null; the communicator goes there");
+  if (nranks < 1 || nranks > kMaxRanks)
+    return fail(__func__, INFINI_STATUS_BAD_PARAM, "nranks is %d; it must be 1 to %d", nranks, kMaxRanks);
+  if (rank < 0 || rank >= nranks)
+    return fail(__func__, INFINI_STATUS_BAD_PARAM, "rank is %d; of %d ranks it must be 0 to %d", rank, nranks,
+                nranks - 1);
+  const char* type = nullptr;
+  int device = 0;
+  if (auto error = current_device(&type, &device)) return fail_as_runtime(__func__, error);
+  if (device_type_number(type) != INFINI_DEVICE_CPU) {
+    return fail(__func__, INFINI_STATUS_DEVICE_TYPE_NOT_SUPPORTED,
+                "the thread's device is %s:%d; there are collectives for 'cpu': choose it with infinirtXSetDeviceType",
+                type, device);
+  }
+  shared::Joined joined;
+  std::string problem;
+  if (!shared::join(comm_id, nranks, rank, int64_t{initial_timeout_ms()} * 1'000'000, &joined, &problem))
+    return fail(__func__, INFINI_STATUS_INTERNAL_ERROR, "rank %d could not join: %s", rank, problem.c_str());
+  auto world = std::make_shared<shared::SharedWorld>(joined, rank);
+  monitor_add(world);
+  auto communicator = std::make_unique<Communicator>();
+  communicator->world = std::move(world);
+  communicator->rank = rank;
+  communicator->device_type = type;
+  communicator->device = device;
+  *comm = publish(std::move(communicator));
+  return *comm ? INFINI_STATUS_SUCCESS
+               : fail(__func__, INFINI_STATUS_INTERNAL_ERROR, "no room for another communicator");
+} catch (const std::bad_alloc&) {
+  return fail("infinicclCommInitRank", INFINI_STATUS_INTERNAL_ERROR, "out of host memory");
 }
 
 infiniStatus_t infinicclCommDestroy(infinicclComm_t comm) {

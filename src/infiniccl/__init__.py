@@ -14,6 +14,6 @@ b'\\x02\\x02'
 from __future__ import annotations
 
 from ._groups import Group, group
-from .communicator import Communicator, ReduceOp, init_all
+from .communicator import Communicator, ReduceOp, init_all, init_rank, named_id, unique_id
 
-__all__ = ["Communicator", "Group", "ReduceOp", "group", "init_all"]
+__all__ = ["Communicator", "Group", "ReduceOp", "group", "init_all", "init_rank", "named_id", "unique_id"]

@@ -15,7 +15,7 @@ from ._operands import Operand, operand
 if TYPE_CHECKING:
     from types import TracebackType
 
-__all__ = ["Communicator", "ReduceOp", "init_all"]
+__all__ = ["Communicator", "ReduceOp", "init_all", "init_rank", "named_id", "unique_id"]
 
 _DEVICE_TYPES = {"cpu": 0, "nvidia": 1}  # infiniDevice_t
 
@@ -420,3 +420,24 @@ def init_all(devices: Sequence[infinirt.Device | int] | int | None = None) -> li
         raise infinirt.NotSupportedError(801, f"there are no collectives for device type {types[0]!r}")
     handles = _core.init_all(_DEVICE_TYPES[types[0]], [each.ordinal for each in places])
     return [Communicator(handle, place, True) for handle, place in zip(handles, places, strict=True)]
+
+
+def unique_id() -> bytes:
+    """A new id for `init_rank`, to be sent to the other processes. This process must live until all ranks have joined."""
+    return _core.unique_id()
+
+
+def named_id(name: str) -> bytes:
+    """The id that all processes of this machine get for the same name, with no message between them."""
+    return _core.named_id(name)
+
+
+def init_rank(size: int, id: bytes, rank: int, device: infinirt.Device | str | None = None) -> Communicator:
+    """Joins as `rank` of `size`, from any process of this machine; returns when all ranks have joined.
+
+    >>> import infiniccl
+    >>> infiniccl.init_rank(1, infiniccl.unique_id(), 0, "cpu")
+    Communicator(rank=0, size=1, device='cpu:0')
+    """
+    place = device if isinstance(device, infinirt.Device) else infinirt.Device(device)
+    return Communicator(_core.init_rank(place.type, place.ordinal, size, id, rank), place, False)

@@ -14,6 +14,8 @@ namespace {
 
 const ObjectApi* objects = nullptr;
 infinirtError_t (*peek_at_last_error)() = nullptr;
+infinirtError_t (*set_device)(int) = nullptr;
+infinirtError_t (*get_device)(int*) = nullptr;
 
 // The exception that belongs to the status: its message is the runtime's last one.
 PyObject* raise_last() { return objects->raise_error(peek_at_last_error()); }
@@ -125,6 +127,56 @@ PyObject* init_all(PyObject*, PyObject* args) {
   return list;
 }
 
+PyObject* id_object(infiniStatus_t status, const infinicclUniqueId_t& id) {
+  if (status != INFINI_STATUS_SUCCESS) return raise_last();
+  return PyBytes_FromStringAndSize(id.internal, sizeof id.internal);
+}
+
+PyObject* unique_id(PyObject*, PyObject*) {
+  infinicclUniqueId_t id;
+  return id_object(infinicclGetUniqueId(&id), id);
+}
+
+PyObject* named_id(PyObject*, PyObject* name) {
+  const char* text = PyUnicode_AsUTF8(name);
+  if (!text) return nullptr;
+  infinicclUniqueId_t id;
+  return id_object(infinicclGetNamedId(&id, text), id);
+}
+
+PyObject* init_rank(PyObject*, PyObject* args) {
+  const char* type;
+  int device, size, rank;
+  Py_buffer given;
+  if (!PyArg_ParseTuple(args, "siiy*i", &type, &device, &size, &given, &rank)) return nullptr;
+  infinicclUniqueId_t id;
+  const bool fits = given.len == static_cast<Py_ssize_t>(sizeof id.internal);
+  if (fits) std::memcpy(id.internal, given.buf, sizeof id.internal);
+  const Py_ssize_t length = given.len;
+  PyBuffer_Release(&given);
+  if (!fits)
+    return PyErr_Format(PyExc_ValueError, "the id has %zd bytes; one from unique_id() or named_id() has %zu", length,
+                        sizeof id.internal);
+  infinicclComm_t comm = nullptr;
+  infinirtError_t error = infinirtSuccess;
+  infiniStatus_t status = INFINI_STATUS_SUCCESS;
+  Py_BEGIN_ALLOW_THREADS;
+  const char* type_before = nullptr;
+  int device_before = 0;
+  error = infinirtXGetDeviceType(&type_before);
+  if (!error) error = infinirtXSetDeviceType(type);
+  if (!error) error = get_device(&device_before);
+  if (!error) error = set_device(device);
+  if (!error) {
+    status = infinicclCommInitRank(&comm, size, id, rank);
+    set_device(device_before);
+  }
+  if (type_before) infinirtXSetDeviceType(type_before);
+  Py_END_ALLOW_THREADS;
+  if (error != infinirtSuccess || status != INFINI_STATUS_SUCCESS) return raise_last();
+  return PyLong_FromVoidPtr(comm);
+}
+
 PyObject* async_error(PyObject*, PyObject* handle) {
   infinicclComm_t comm = nullptr;
   if (!read(handle, reinterpret_cast<void**>(&comm))) return nullptr;
@@ -218,6 +270,9 @@ PyMethodDef functions[] = {
     fast<group_cancel>("group_cancel"),
     fast<set_timeout>("set_timeout"),
     {"init_all", init_all, METH_VARARGS, nullptr},
+    {"unique_id", unique_id, METH_NOARGS, nullptr},
+    {"named_id", named_id, METH_O, nullptr},
+    {"init_rank", init_rank, METH_VARARGS, nullptr},
     {"async_error", async_error, METH_O, nullptr},
     {"rank", get_number<int, infinicclCommGetRank>, METH_O, nullptr},
     {"size", get_number<int, infinicclCommGetSize>, METH_O, nullptr},
@@ -235,7 +290,9 @@ bool find(const char* name, Function* function) {
 int execute(PyObject* module) {
   objects = static_cast<const ObjectApi*>(PyCapsule_Import(ObjectApi::kCapsule, 0));
   if (!objects) return -1;
-  if (!find("infinirtPeekAtLastError", &peek_at_last_error)) return -1;
+  if (!find("infinirtPeekAtLastError", &peek_at_last_error) || !find("infinirtSetDevice", &set_device) ||
+      !find("infinirtGetDevice", &get_device))
+    return -1;
   return PyModule_AddFunctions(module, functions);
 }
 
