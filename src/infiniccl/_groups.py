@@ -12,14 +12,16 @@ if TYPE_CHECKING:
 
     import infinirt
 
-__all__ = ["Group", "group", "waits_at_end"]
+    from ._operands import Operand
+
+__all__ = ["Group", "group", "in_group", "issued"]
 
 
 class _State(threading.local):
     depth = 0
 
     def __init__(self) -> None:
-        self.streams: list[infinirt.Stream] = []
+        self.used: list[tuple[infinirt.Stream, tuple[Operand, ...]]] = []
 
 
 _state = _State()
@@ -30,9 +32,20 @@ def in_group() -> bool:
     return _state.depth > 0
 
 
-def waits_at_end(stream: infinirt.Stream) -> None:
-    """The thread's outermost group is complete only when this stream is."""
-    _state.streams.append(stream)
+def issued(stream: infinirt.Stream, operands: tuple[Operand, ...]) -> None:
+    """Work on `stream` uses these; inside a group it will, once the group has ended."""
+    if _state.depth > 0:
+        _state.used.append((stream, operands))
+    else:
+        _settle(stream, operands)
+
+
+def _settle(stream: infinirt.Stream, operands: tuple[Operand, ...]) -> None:
+    for operand in operands:
+        if operand.buffer is not None:
+            operand.buffer.record_stream(stream)
+    if any(operand.host for operand in operands) and not stream.is_capturing:
+        stream.sync()
 
 
 class Group:
@@ -51,18 +64,18 @@ class Group:
         if kind is not None:
             if _state.depth > 0:
                 _state.depth = 0
-                _state.streams.clear()
+                _state.used = []
                 _core.group_cancel()
             return
         if _state.depth == 0:
             raise RuntimeError("an inner group failed, and the whole group was dropped with it")
         _state.depth -= 1
-        streams: list[infinirt.Stream] = []
+        used: list[tuple[infinirt.Stream, tuple[Operand, ...]]] = []
         if _state.depth == 0:
-            streams, _state.streams = _state.streams, streams
+            used, _state.used = _state.used, used
         _core.group_end()
-        for stream in streams:
-            stream.sync()
+        for stream, operands in used:
+            _settle(stream, operands)
 
 
 def group() -> Group:

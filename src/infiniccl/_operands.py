@@ -29,6 +29,8 @@ class Operand(NamedTuple):
     """Where work on it usually runs."""
     host: bool
     """Somebody else may look at the memory at any time, and knows no streams."""
+    given: object
+    """What was given: kept alive until the work is on its stream."""
 
 
 def dtype_number(dtype: Any) -> int:
@@ -59,7 +61,7 @@ def operand(given: Any, dtype: Any, argument: str) -> Operand:
             raise ValueError(
                 f"{argument} has {given.size} bytes, which is no whole number of elements of {_SIZES[number]} bytes"
             )
-        return Operand(given.ptr, count, number, given, None, False)
+        return Operand(given.ptr, count, number, given, None, False, given)
     if dtype is not None and dtype_number(dtype) != dtype_number(given.dtype):
         raise TypeError(f"dtype is {dtype}, but {argument} has elements of type {given.dtype}")
     place = getattr(given, "_place", None)
@@ -68,16 +70,16 @@ def operand(given: Any, dtype: Any, argument: str) -> Operand:
         owner = given._owner
         buffer = owner if isinstance(owner, infinirt.Buffer) else None
         host = buffer is None or bool(given._is_shared)
-        return Operand(given.data_ptr(), given.numel(), given.dtype.number, buffer, place.stream, host)
+        return Operand(given.data_ptr(), given.numel(), given.dtype.number, buffer, place.stream, host, given)
     interface = getattr(given, "__array_interface__", None)
     if interface is not None:
         _check_contiguous(interface.get("strides") is None, argument)
         if interface["data"][1]:
             raise ValueError(f"{argument} is read-only")
-        return Operand(interface["data"][0], given.size, dtype_number(given.dtype), None, None, True)
+        return Operand(interface["data"][0], given.size, dtype_number(given.dtype), None, None, True, given)
     if hasattr(given, "data_ptr") and getattr(getattr(given, "device", None), "type", None) == "cpu":
         _check_contiguous(given.is_contiguous(), argument)
-        return Operand(given.data_ptr(), given.numel(), dtype_number(given.dtype), None, None, True)
+        return Operand(given.data_ptr(), given.numel(), dtype_number(given.dtype), None, None, True, given)
     raise TypeError(
         f"{argument} is a {type(given).__name__}; a Buffer, a tensor, or an array of the host's was expected"
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import infinirt
 
 from . import _core
-from ._groups import in_group, waits_at_end
+from ._groups import in_group, issued
 from ._operands import Operand, operand
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Communicator:
     """One rank among several, on one device.
 
     All ranks call the same operations in the same order. Operations are work of a stream: of the tensors' own, else of the
-    device's default stream, unless `stream` is given. They return before they are done, except on memory of the host (NumPy
+    device's default stream, unless `stream` is given (ranks on one device need a stream each, or a group). They return before they are done, except on memory of the host (NumPy
     arrays, CPU tensors of PyTorch's, tensors that share their memory): that is complete when the call returns, or, inside
     `group()`, when the group has ended.
 
@@ -56,13 +56,15 @@ class Communicator:
     Communicator(rank=1, size=2, device='cpu:0')
     """
 
-    __slots__ = ("_device", "_handle", "_in_process", "_rank", "_size")
+    __slots__ = ("_device", "_handle", "_in_process", "_own_stream", "_rank", "_size")
 
     def __init__(self, handle: int, device: infinirt.Device, in_process: bool) -> None:
         """Takes a handle of infiniccl.h; `init_all` is the usual way to get a communicator."""
         self._handle = handle
         self._device = device
         self._in_process = in_process
+        # For memory of the host, which is in no stream's order: threads that are ranks do not wait for one another there.
+        self._own_stream: infinirt.Stream | None = None
         self._rank = _core.rank(handle)
         self._size = _core.size(handle)
 
@@ -165,7 +167,7 @@ class Communicator:
             self._handle,
             on.handle,
         )
-        self._issued(on, source, target)
+        issued(on, (source, target))
 
     def broadcast(
         self,
@@ -184,7 +186,7 @@ class Communicator:
         _core.broadcast(
             source.pointer, target.pointer, target.elements, target.dtype, root, self._handle, on.handle
         )
-        self._issued(on, source, target)
+        issued(on, (source, target))
 
     def reduce(
         self,
@@ -204,7 +206,7 @@ class Communicator:
         _core.reduce(
             source.pointer, target.pointer, source.elements, source.dtype, _reduction(op), root, self._handle, on.handle
         )  # fmt: skip
-        self._issued(on, source, target)
+        issued(on, (source, target))
 
     def all_gather(
         self, send: Any, recv: Any, *, dtype: Any = None, stream: infinirt.Stream | None = None
@@ -216,7 +218,7 @@ class Communicator:
         _core.all_gather(
             source.pointer, target.pointer, source.elements, source.dtype, self._handle, on.handle
         )
-        self._issued(on, source, target)
+        issued(on, (source, target))
 
     def all_gather_v(
         self,
@@ -233,7 +235,7 @@ class Communicator:
         _check_sizes(source, target, counts[self._rank], sum(counts))
         on = self._stream(stream, source, target)
         _core.all_gather_v(source.pointer, target.pointer, counts, source.dtype, self._handle, on.handle)
-        self._issued(on, source, target)
+        issued(on, (source, target))
 
     def reduce_scatter(
         self,
@@ -257,7 +259,7 @@ class Communicator:
             self._handle,
             on.handle,
         )
-        self._issued(on, source, target)
+        issued(on, (source, target))
 
     def reduce_scatter_v(
         self,
@@ -277,7 +279,7 @@ class Communicator:
         _core.reduce_scatter_v(
             source.pointer, target.pointer, counts, source.dtype, _reduction(op), self._handle, on.handle
         )
-        self._issued(on, source, target)
+        issued(on, (source, target))
 
     def all_to_all(
         self, send: Any, recv: Any, *, dtype: Any = None, stream: infinirt.Stream | None = None
@@ -288,7 +290,7 @@ class Communicator:
         _check_sizes(source, target, each * self._size, each * self._size)
         on = self._stream(stream, source, target)
         _core.all_to_all(source.pointer, target.pointer, each, source.dtype, self._handle, on.handle)
-        self._issued(on, source, target)
+        issued(on, (source, target))
 
     def gather(
         self,
@@ -309,7 +311,7 @@ class Communicator:
         on = self._stream(stream, source, target)
         pointer = target.pointer if target else 0
         _core.gather(source.pointer, pointer, source.elements, source.dtype, root, self._handle, on.handle)
-        self._issued(on, source, target)
+        issued(on, (source, target) if target else (source,))
 
     def scatter(
         self,
@@ -330,21 +332,21 @@ class Communicator:
         on = self._stream(stream, target, source)
         pointer = source.pointer if source else 0
         _core.scatter(pointer, target.pointer, target.elements, target.dtype, root, self._handle, on.handle)
-        self._issued(on, source, target)
+        issued(on, (source, target) if source else (target,))
 
     def send(self, send: Any, peer: int, *, dtype: Any = None, stream: infinirt.Stream | None = None) -> None:
         """Sends to rank `peer`, which receives."""
         source = operand(send, dtype, "send")
         on = self._stream(stream, source, None)
         _core.send(source.pointer, source.elements, source.dtype, peer, self._handle, on.handle)
-        self._issued(on, source, None)
+        issued(on, (source,))
 
     def recv(self, recv: Any, peer: int, *, dtype: Any = None, stream: infinirt.Stream | None = None) -> None:
         """Receives what rank `peer` sends."""
         target = operand(recv, dtype, "recv")
         on = self._stream(stream, target, None)
         _core.recv(target.pointer, target.elements, target.dtype, peer, self._handle, on.handle)
-        self._issued(on, target, None)
+        issued(on, (target,))
 
     def barrier(self, *, stream: infinirt.Stream | None = None) -> None:
         """The stream goes on when the streams of all ranks have got here."""
@@ -363,21 +365,14 @@ class Communicator:
             )
         if stream is not None:
             return stream
-        return first.stream or (second.stream if second else None) or self._device.default_stream
-
-    def _issued(self, stream: infinirt.Stream, first: Operand | None, second: Operand | None) -> None:
-        host = False
-        for each in (first, second):
-            if each is None:
-                continue
-            host = host or each.host
-            if each.buffer is not None:
-                each.buffer.record_stream(stream)
-        if host and not stream.is_capturing:
-            if in_group():
-                waits_at_end(stream)
-            else:
-                stream.sync()
+        usual = first.stream or (second.stream if second else None)
+        if usual is not None:
+            return usual
+        if not host:
+            return self._device.default_stream
+        if self._own_stream is None:
+            self._own_stream = self._device.create_stream()
+        return self._own_stream
 
     def _check_counts(self, counts: Sequence[int]) -> None:
         if len(counts) != self._size:
