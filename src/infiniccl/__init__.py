@@ -15,5 +15,44 @@ from __future__ import annotations
 
 from ._groups import Group, group
 from .communicator import Communicator, ReduceOp, init_all, init_rank, named_id, unique_id
+from .process_group import (
+    all_gather_into_tensor,
+    all_reduce,
+    all_to_all_single,
+    barrier,
+    broadcast,
+    default_communicator,
+    destroy_process_group,
+    get_rank,
+    get_world_size,
+    init_process_group,
+    recv,
+    reduce,
+    reduce_scatter_tensor,
+    send,
+)
 
-__all__ = ["Communicator", "Group", "ReduceOp", "group", "init_all", "init_rank", "named_id", "unique_id"]
+__all__ = [
+    "Communicator",
+    "Group",
+    "ReduceOp",
+    "all_gather_into_tensor",
+    "all_reduce",
+    "all_to_all_single",
+    "barrier",
+    "broadcast",
+    "default_communicator",
+    "destroy_process_group",
+    "get_rank",
+    "get_world_size",
+    "group",
+    "init_all",
+    "init_process_group",
+    "init_rank",
+    "named_id",
+    "recv",
+    "reduce",
+    "reduce_scatter_tensor",
+    "send",
+    "unique_id",
+]
