@@ -1,6 +1,8 @@
 // What an infinirtXStep_t points at: one execution of a step, wherever it runs.
 #pragma once
 
+#include <cstdint>
+
 #include "infinirt_ext.h"
 
 namespace infinirt {
