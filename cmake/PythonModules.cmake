@@ -1,6 +1,7 @@
 # Extension modules. `_runtime` is the flat API on CPython's own C API (csrc/bindings/*.cpp plus generated code);
 # `_core` is what the object API is made of, likewise (csrc/bindings/objects/*.cpp); `_extras` is everything off the hot path,
-# on nanobind (csrc/bindings/nanobind/*.cpp). `infinicore._core` (csrc/bindings/infinicore/*.cpp) is the C++ half of infinicore.
+# on nanobind (csrc/bindings/nanobind/*.cpp). `infinicore._core` (csrc/bindings/infinicore/*.cpp) is the C++ half of infinicore,
+# `infiniccl._core` (csrc/bindings/infiniccl/*.cpp) that of infiniccl.
 # All find the library in the package's lib/ folder, wherever the package lies.
 
 # infinirt_configure_module(target [package rpath])
@@ -50,6 +51,16 @@ if(infinicore_sources)
   target_include_directories(infinicore_core PRIVATE ${INFINIOP_GENERATED_DIR}/build)
   # Loaded with the module, although no name of it is imported: its functions are looked up.
   target_link_libraries(infinicore_core PRIVATE ${CMAKE_DL_LIBS} -Wl,--no-as-needed infiniop)
+endif()
+
+file(GLOB infiniccl_sources CONFIGURE_DEPENDS csrc/bindings/infiniccl/*.cpp)
+if(infiniccl_sources)
+  Python_add_library(infiniccl_core MODULE WITH_SOABI ${infiniccl_sources})
+  infinirt_precompile(infiniccl_core)
+  infinirt_configure_module(infiniccl_core infiniccl "$ORIGIN/../infinirt/lib")
+  set_target_properties(infiniccl_core PROPERTIES
+    OUTPUT_NAME _core LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/infiniccl)
+  target_link_libraries(infiniccl_core PRIVATE infiniccl)
 endif()
 
 file(GLOB nanobind_sources CONFIGURE_DEPENDS csrc/bindings/nanobind/*.cpp)

@@ -373,6 +373,55 @@ INFINIRT_API infinirtError_t infinirtXLaunchHostFunc(infinirtStream_t stream, in
  * call fails. Like infinirtUserObjectCreate and infinirtGraphRetainUserObject together, for the graph's own device type. */
 INFINIRT_API infinirtError_t infinirtXGraphKeep(infinirtGraph_t graph, void* object, infinirtHostFn_t destroy);
 
+/* ---- Steps: work that waits for work of other streams -------------------------------------------------------------
+ * For libraries whose operations have parts on several streams: collectives. A step is a place in a stream's order where the
+ * library decides when the stream goes on. Its function is called once when the stream gets there and does not block: it is done
+ * (the stream goes on), or parked until infinirtXStepFinish, which any thread may call, then or later. A parked stream occupies no
+ * thread. On engine-run device types only ("cpu", and all whose streams are emulated); NotSupported elsewhere.
+ * The functions of a step may not call the API, but for the infinirtXStep... functions. */
+
+typedef struct infinirtXStep_st*
+    infinirtXStep_t; /* one execution of a step, from its call until it is done or finished */
+
+typedef enum infinirtXStepResult {
+  infinirtXStepDone = 0,
+  infinirtXStepParked = 1, /* infinirtXStepFinish has been called, or will be; `data` may be gone already */
+  infinirtXStepLater = 2   /* only if `inCaller`: too much for the calling thread; called again where work runs */
+} infinirtXStepResult;
+
+typedef struct infinirtXStepInfo {
+  size_t structSize; /* sizeof(infinirtXStepInfo) */
+  /* inCaller: the stream was idle, and the call is made by the thread that launches, before infinirtXLaunchStep returns. */
+  infinirtXStepResult (*run)(void* data, infinirtXStep_t step, int inCaller);
+  void* data;
+  /* Called exactly once, after the step or instead of it; in a capture, when the last graph that recorded the step goes. Executions
+   * of one captured step may run at the same time, if several executable graphs have it. May be null. */
+  void (*destroy)(void* data);
+  int mayRunInCaller; /* 0: `run` is never called by the launching thread */
+} infinirtXStepInfo;
+
+/* Puts a step on a stream. In a capture it becomes a node that shows itself as a host node. If this fails, `destroy` has been called. */
+INFINIRT_API infinirtError_t infinirtXLaunchStep(infinirtStream_t stream, const infinirtXStepInfo* info);
+
+/* For a step's memory: whether work on the stream may use `bytes` bytes from `pointer` on, and where threads of the host find them
+ * (`hostPointer`; the pointer itself unless device memory is isolated). InvalidValue, with `argument` as the pointer's name in the
+ * message, for memory that was freed, is too short, or cannot be reached; memory that the runtime does not know is taken for the
+ * host's. Frees of the memory wait for the stream from now on, as for any work that uses it. */
+INFINIRT_API infinirtError_t infinirtXStreamUse(infinirtStream_t stream, const void* pointer, size_t bytes,
+                                                const char* argument, void** hostPointer);
+
+/* Ends a parked step: its stream goes on. Exactly once for each execution that returns infinirtXStepParked; no lock may be held that
+ * `destroy` or other steps need. */
+INFINIRT_API void infinirtXStepFinish(infinirtXStep_t step);
+
+/* Makes `error` an asynchronous error of the step's device, as a failed kernel does; before the step is done or finished. */
+INFINIRT_API void infinirtXStepFail(infinirtXStep_t step, infinirtError_t error, const char* message);
+
+/* Calls body(begin, end, context) over [0, count) in pieces of at least `grain`, on this thread and on idle workers, and returns when
+ * all is done. Only in `run`. */
+INFINIRT_API void infinirtXStepParallel(infinirtXStep_t step, long long count, long long grain,
+                                        void (*body)(long long begin, long long end, void* context), void* context);
+
 /* ---- Language runtimes with a global lock ------------------------------------------------------------------------- */
 
 /* Some calls on the CPU device wait for device work only in rare cases: an allocation at the limit of memory. A language
@@ -402,9 +451,9 @@ INFINIRT_API const char* infinirtXGetLibraryFolder(int index);
  * crashes there is refused, and everything else works on. */
 
 typedef struct infinirtXPluginOptions {
-  size_t structSize;      /* sizeof(infinirtXPluginOptions) */
+  size_t structSize; /* sizeof(infinirtXPluginOptions) */
   const char* deviceType; /* the name it is to have here; null: its own */
-  const char* layout;     /* the PaddlePaddle release it was built for, "2.6" to "3.3"; null: found out */
+  const char* layout; /* the PaddlePaddle release it was built for, "2.6" to "3.3"; null: found out */
   int threadSafe; /* 1: its entries may be called by several threads at a time, each with a device of its own current */
 } infinirtXPluginOptions;
 

@@ -21,6 +21,10 @@ enum class Support : uint8_t { Unsupported = 0, Emulated = 1, Native = 2 };
 // What infinirt_ext.h asks of a backend. An entry that is null is unsupported.
 struct BackendExtensions {
   infinirtError_t (*LaunchHostFunc)(infinirtStream_t, infinirtHostFn_t, void* data, infinirtHostFn_t destroy) = nullptr;
+  // Disposes of the data whatever happens.
+  infinirtError_t (*LaunchStep)(infinirtStream_t, const infinirtXStepInfo&) = nullptr;
+  infinirtError_t (*StreamUse)(infinirtStream_t, const void*, size_t bytes, const char* argument,
+                               void** host) = nullptr;
   infinirtError_t (*SetMemoryLimit)(Backend&, int device, size_t bytes) = nullptr;
   infinirtError_t (*GetHostAddress)(Backend&, const void* device_pointer, void** host) = nullptr;
   infinirtError_t (*SeedSchedule)(uint64_t seed) = nullptr;

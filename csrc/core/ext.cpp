@@ -8,6 +8,7 @@
 #include "core/dispatch.h"
 #include "core/library_folders.h"
 #include "core/log.h"
+#include "core/step.h"
 #include "core/wait_hooks.h"
 
 namespace infinirt {
@@ -70,6 +71,38 @@ infinirtError_t launch_host_func(infinirtStream_t stream, infinirtHostFn_t fn, v
     error = routing_failed(ts);
   if (destroy) destroy(data);
   return error;
+}
+
+infinirtError_t launch_step(infinirtStream_t stream, const infinirtXStepInfo* info) {
+  if (!info || info->structSize < sizeof *info || !info->run) {
+    if (info && info->structSize >= sizeof *info && info->destroy) info->destroy(info->data);
+    return fail(infinirtErrorInvalidValue,
+                "info, info->run and info->structSize (%zu) must be given; zero the structure, then set them",
+                sizeof *info);
+  }
+  ThreadState& ts = thread_state();
+  infinirtError_t error = barred();
+  const Backend* backend = error ? nullptr : route_stream(ts, stream);
+  if (backend && backend->extensions.LaunchStep) return backend->extensions.LaunchStep(stream, *info);
+  if (backend)
+    error = fail(infinirtErrorNotSupported, "streams of device type '%s' are the vendor's own and take no steps",
+                 backend->name.c_str());
+  else if (!error)
+    error = routing_failed(ts);
+  if (info->destroy) info->destroy(info->data);
+  return error;
+}
+
+infinirtError_t stream_use(infinirtStream_t stream, const void* pointer, size_t bytes, const char* argument,
+                           void** host) {
+  if (auto error = barred()) return error;
+  if (!argument || !host) return fail(infinirtErrorInvalidValue, "argument and hostPointer must not be null");
+  ThreadState& ts = thread_state();
+  const Backend* backend = route_stream(ts, stream);
+  if (!backend) return routing_failed(ts);
+  if (backend->extensions.StreamUse) return backend->extensions.StreamUse(stream, pointer, bytes, argument, host);
+  return fail(infinirtErrorNotSupported, "streams of device type '%s' are the vendor's own and take no steps",
+              backend->name.c_str());
 }
 
 infinirtError_t set_memory_limit(int device, size_t bytes) {
@@ -276,6 +309,26 @@ infinirtError_t infinirtXGetSupport(enum infinirtXSupport* support, const char* 
 infinirtError_t infinirtXLaunchHostFunc(infinirtStream_t stream, infinirtHostFn_t fn, void* userData,
                                         infinirtHostFn_t destroy) {
   return finish_error(__func__, launch_host_func(stream, fn, userData, destroy));
+}
+
+infinirtError_t infinirtXLaunchStep(infinirtStream_t stream, const infinirtXStepInfo* info) {
+  return finish_error(__func__, launch_step(stream, info));
+}
+
+infinirtError_t infinirtXStreamUse(infinirtStream_t stream, const void* pointer, size_t bytes, const char* argument,
+                                   void** hostPointer) {
+  return finish_error(__func__, stream_use(stream, pointer, bytes, argument, hostPointer));
+}
+
+void infinirtXStepFinish(infinirtXStep_t step) { step_host(step).finish_step(); }
+
+void infinirtXStepFail(infinirtXStep_t step, infinirtError_t error, const char* message) {
+  step_host(step).fail_step(error, message);
+}
+
+void infinirtXStepParallel(infinirtXStep_t step, long long count, long long grain,
+                           void (*body)(long long begin, long long end, void* context), void* context) {
+  step_host(step).run_parallel(count, grain, body, context);
 }
 
 infinirtError_t infinirtXStreamBeginNative(infinirtStream_t stream, void** native) {

@@ -10,6 +10,7 @@
 #include "engine/ipc.h"
 #include "engine/memory.h"
 #include "engine/random_schedule.h"
+#include "engine/step.h"
 #include "engine/stream.h"
 
 namespace infinirt {
@@ -76,6 +77,8 @@ void Engine::initialise(const char* name, const char* origin, int count) {
     devices.push_back(std::move(device));
   }
   backend.extensions.LaunchHostFunc = engine_launch_host_func;
+  backend.extensions.LaunchStep = engine_launch_step;
+  backend.extensions.StreamUse = engine_stream_use;
   backend.extensions.StreamGetDevice = engine_stream_get_device;
   backend.extensions.QuietStreamQuery = engine_quiet_stream_query;
   backend.extensions.QuietEventQuery = engine_quiet_event_query;
@@ -193,6 +196,9 @@ void dispose_work(Work& work) {
     case WorkType::Host:
       if (work.host.destroy) call_host_function(work.host.destroy, work.host.data);
       break;
+    case WorkType::Step:
+      dispose_step(work.step);
+      break;
     case WorkType::Graph:
       if (work.graph.run) drop_graph_run(work.graph.run);
       break;
@@ -241,6 +247,7 @@ void execute_work(EngineDevice& device, Work& work) {
     case WorkType::Nothing:
     case WorkType::Wait:
     case WorkType::Graph:
+    case WorkType::Step:
       break;
   }
   if (error != infinirtSuccess) report_async_error(device, error, take_pending_message(error).c_str());

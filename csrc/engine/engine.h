@@ -175,6 +175,10 @@ bool drain_engine(Engine& engine, int64_t timeout_ns);
 infinirtError_t engine_stream_get_device(infinirtStream_t stream, int* device);
 infinirtError_t engine_launch_host_func(infinirtStream_t stream, infinirtHostFn_t fn, void* data,
                                         infinirtHostFn_t destroy);
+// infinirtXLaunchStep likewise (step.cpp); disposes of the data whatever happens.
+infinirtError_t engine_launch_step(infinirtStream_t stream, const infinirtXStepInfo& info);
+infinirtError_t engine_stream_use(infinirtStream_t stream, const void* pointer, size_t bytes, const char* argument,
+                                  void** host);
 
 // BackendExtensions::Quiet... (api_stream.cpp, api_event.cpp, api_device.cpp).
 infinirtError_t engine_quiet_stream_query(infinirtStream_t stream);

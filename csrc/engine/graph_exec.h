@@ -52,11 +52,15 @@ struct ExecProgram {
 
 // A branch of a running graph: starts at its node and goes on as long as it finds a successor that is ready. A waiting
 // event node parks through the branch of its number.
-struct GraphBranch final : Runnable, Waiter {
+struct GraphBranch final : Runnable, Waiter, StepHost {
   GraphExec* exec = nullptr;
   uint32_t at = 0;
+  bool step_over = false;  // the step at `at` was parked and has been finished
   bool run(int budget) override;
   void wake() override { schedule(this); }
+  void finish_step() override;
+  void fail_step(infinirtError_t error, const char* message) override;
+  void run_parallel(int64_t count, int64_t grain, void (*body)(long long, long long, void*), void* context) override;
 };
 
 // What the launch of an event node needs: for a wait the point, for a record the point to be reached and the event.

@@ -7,6 +7,7 @@
 #include "engine/graph.h"
 #include "engine/kernel.h"
 #include "engine/memory.h"
+#include "engine/step.h"
 
 namespace infinirt {
 
@@ -275,6 +276,7 @@ NodeBodyPtr make_captured_body(EngineDevice& device, Work& work) {
       type = infinirtGraphNodeTypeMemset;
       break;
     case WorkType::Host:
+    case WorkType::Step:  // CUDA's node types have no better name for it
       type = infinirtGraphNodeTypeHost;
       break;
     case WorkType::Kernel:
@@ -294,7 +296,9 @@ NodeBodyPtr make_captured_body(EngineDevice& device, Work& work) {
       body->params = fill_params(body->work.fill);
       break;
     case infinirtGraphNodeTypeHost:
-      body->params = infinirtHostNodeParams{body->work.host.fn, body->work.host.data};
+      body->params = body->work.type == WorkType::Step
+                         ? infinirtHostNodeParams{step_as_host_function, body->work.step.data}
+                         : infinirtHostNodeParams{body->work.host.fn, body->work.host.data};
       break;
     case infinirtGraphNodeTypeKernel:
       body->params = kernel_params(body->work.kernel);

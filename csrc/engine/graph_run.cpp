@@ -9,6 +9,7 @@
 #include "engine/event.h"
 #include "engine/graph_exec.h"
 #include "engine/memory.h"
+#include "engine/step.h"
 
 namespace infinirt {
 
@@ -104,10 +105,23 @@ void execute_body(NodeBody& body) {
   execute_work(*body.device, body.work);
 }
 
+// False: the step is parked.
+bool run_step_node(GraphRun& run, uint32_t node, NodeBody& body) {
+  GraphBranch& branch = run.exec->branches[node];
+  if (branch.step_over) {
+    branch.step_over = false;
+    return true;
+  }
+  branch.at = node;
+  branch.urgency = run.stream->urgency;
+  return run_step(branch, *body.device, body.work.step, false);
+}
+
 // False: the node waits, and its branch will be scheduled when it is over.
 bool run_node(GraphRun& run, uint32_t node) {
   if (!run.program->enabled[node]) return true;
   NodeBody& body = *run.program->bodies[node];
+  if (body.work.type == WorkType::Step) return run_step_node(run, node, body);
   switch (body.type) {
     case infinirtGraphNodeTypeKernel:
     case infinirtGraphNodeTypeMemcpy:
@@ -235,6 +249,19 @@ Point begin_record() {
   std::lock_guard guard(open.mutex);
   open.points.push_back(point);
   return point;
+}
+
+void GraphBranch::finish_step() {
+  step_over = true;
+  schedule(this);
+}
+
+void GraphBranch::fail_step(infinirtError_t error, const char* message) {
+  report_async_error(*exec->running->program->bodies[at]->device, error, message);
+}
+
+void GraphBranch::run_parallel(int64_t count, int64_t grain, void (*body)(long long, long long, void*), void* context) {
+  run_step_parallel(count, grain, body, context);
 }
 
 bool GraphBranch::run(int budget) {

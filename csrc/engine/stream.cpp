@@ -13,6 +13,7 @@
 #include "engine/capture.h"
 #include "engine/graph_run.h"
 #include "engine/pool.h"
+#include "engine/step.h"
 
 namespace infinirt {
 
@@ -232,6 +233,8 @@ bool Stream::run(int budget) {
       } else if (!start_graph_run(graph_run, *this)) {
         return false;  // graph_work_finished() brings us back
       }
+    } else if (work.type == WorkType::Step) {
+      if (!run_step(*this, *device, work.step, false)) return false;  // finish_step() brings us back
     } else {
       execute_work(*device, work);
     }
@@ -240,6 +243,40 @@ bool Stream::run(int budget) {
 }
 
 void Stream::wake() { schedule(this); }
+
+void Stream::finish_step() {
+  finish_head(*this);
+  // Nothing more to do, which is usual: then no worker has to find that out.
+  if (is_random_schedule() || run(0)) schedule(this);
+}
+
+void Stream::fail_step(infinirtError_t error, const char* message) { report_async_error(*device, error, message); }
+
+void Stream::run_parallel(int64_t count, int64_t grain, void (*body)(long long, long long, void*), void* context) {
+  run_step_parallel(count, grain, body, context);
+}
+
+infinirtError_t submit_step(Stream& stream, Work& work, bool in_caller) {
+  if (!in_caller || !begin_inline(stream)) return submit(stream, work);
+  // The calling thread is the stream's worker for as long as the step's function runs.
+  append(stream, work);
+  work.type = WorkType::Nothing;
+  activate(stream);
+  stream.batch = stream.first;
+  stream.first = stream.last = nullptr;
+  stream.mutex.unlock();
+  switch (call_step(stream, *stream.device, stream.batch->work.step, true)) {
+    case infinirtXStepDone:
+      stream.finish_step();
+      break;
+    case infinirtXStepLater:
+      schedule(&stream);
+      break;
+    case infinirtXStepParked:
+      break;
+  }
+  return infinirtSuccess;
+}
 
 void graph_work_finished(Stream& stream) {
   finish_head(stream);
@@ -290,8 +327,9 @@ infinirtError_t submit(Stream& stream, Work& work) {
     dispose_work(work);
     return stream_destroyed_meanwhile();
   }
-  // Host functions stay asynchronous: one may wait for what its caller does next.
-  const bool waits = launch_blocking() && work.type != WorkType::Host && work.type != WorkType::Callback;
+  // Host functions and steps stay asynchronous: one may wait for what its caller does next.
+  const bool waits = launch_blocking() && work.type != WorkType::Host && work.type != WorkType::Callback &&
+                     work.type != WorkType::Step;
   work.type = WorkType::Nothing;  // the queue owns it now
   if (waits) {
     const RareWaitScope waiting;

@@ -7,6 +7,7 @@
 
 #include "core/handle.h"
 #include "core/mutex.h"
+#include "core/step.h"
 #include "engine/engine.h"
 #include "engine/scheduler.h"
 #include "engine/timeline.h"
@@ -26,7 +27,7 @@ struct StreamAttributes {
   infinirtLaunchMemSyncDomainMap domain_map = {};
 };
 
-struct Stream final : Runnable, Waiter {
+struct Stream final : Runnable, Waiter, StepHost {
   // --- fixed from creation to recycling
   EngineDevice* device = nullptr;
   Timeline* timeline = nullptr;
@@ -63,6 +64,9 @@ struct Stream final : Runnable, Waiter {
 
   bool run(int budget) override;  // Runnable
   void wake() override;           // Waiter: the point waited for is reached
+  void finish_step() override;    // StepHost: the step at the head is over
+  void fail_step(infinirtError_t error, const char* message) override;
+  void run_parallel(int64_t count, int64_t grain, void (*body)(long long, long long, void*), void* context) override;
 };
 
 // From a handle to a stream: 0 and infinirtStreamLegacy, infinirtStreamPerThread, or a handle of ours. Null with a message
@@ -79,6 +83,9 @@ infinirtError_t submit(Stream& stream, Work& work);
 // INFINIRT_LAUNCH_BLOCKING=1: device work is complete when the call that enqueued it returns, so that a debugger or a
 // stack trace shows the call that failed. submit() sees to it; who calls enqueue() must.
 bool launch_blocking();
+
+// As submit() for a step; its function is called here if the stream is idle and `in_caller` says so.
+infinirtError_t submit_step(Stream& stream, Work& work, bool in_caller);
 
 // Only enqueues (no capture, no checks); returns the point at which the work is done, ordering with the legacy stream included.
 // A null timeline when the stream was destroyed meanwhile: the work is then still the caller's.

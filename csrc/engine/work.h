@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "engine/timeline.h"
-#include "infinirt.h"
+#include "infinirt_ext.h"
 
 namespace infinirt {
 
@@ -27,6 +27,7 @@ enum class WorkType : uint8_t {
   WaitShared,  // waits for an event of another process
   RecordShared,  // publishes an event to other processes
   Graph,     // runs an executable graph
+  Step,      // parks until a library says that it is over (infinirtXLaunchStep)
 };
 
 // Rows of `width` bytes, `height` rows per slice, `depth` slices. 1D: height = depth = 1, pitches unused.
@@ -83,6 +84,12 @@ struct SharedWork {
   uint64_t value;
 };
 
+struct StepWork {
+  infinirtXStepResult (*run)(void*, infinirtXStep_t, int in_caller);
+  void* data;
+  void (*destroy)(void*);  // called once, after the step or instead of it; may be null
+};
+
 struct GraphWork {
   GraphRun* run;  // owned by the launch
 };
@@ -99,6 +106,7 @@ struct Work {
     Point wait;
     SharedWork shared;
     GraphWork graph;
+    StepWork step;
   };
   Work() {}
 };

@@ -54,7 +54,7 @@ MODULES = (
 )
 
 # Packages above this one that bring cases of their own. By name: what is below imports nothing of theirs.
-FROM_ABOVE = ("infiniop.conformance",)
+FROM_ABOVE = ("infiniop.conformance", "infiniccl.conformance")
 
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)+")
 _cases: dict[str, Case] = {}

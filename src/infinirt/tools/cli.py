@@ -93,6 +93,20 @@ def conformance(
     raise typer.Exit(status)
 
 
+@app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+def run(
+    command: Annotated[
+        list[str],
+        typer.Argument(metavar="SCRIPT [ARGUMENTS]...", help="A Python file or program, and its arguments."),
+    ],
+    ranks: Annotated[int, typer.Option("-n", "--ranks", min=1, help="How many processes.")] = 1,
+) -> None:
+    """Starts a program several times, as the ranks of one process group: infiniccl.init_process_group() finds them."""
+    from infinirt.tools.launch import run
+
+    raise typer.Exit(run(command, ranks))
+
+
 @app.command("new-backend")
 def new_backend(
     name: Annotated[str, typer.Argument(help="Name of the device type, such as mychip.")],

@@ -1,0 +1,280 @@
+#include "ccl/communicator.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <new>
+#include <set>
+#include <vector>
+
+#include "ccl/generation.h"
+#include "ccl/local/world.h"
+#include "ccl/monitor.h"
+#include "ccl/runtime.h"
+#include "ccl/shared/world.h"
+
+namespace infiniccl {
+
+namespace {
+
+// A handle is an address in a range that nobody can touch: its slot, and how often the slot was used before. So one that was
+// destroyed or made up is told from a live one, and never followed.
+constexpr size_t kSlots = size_t{1} << 16;
+constexpr size_t kGenerations = size_t{1} << 12;
+
+struct Slot {
+  std::shared_ptr<const Communicator> communicator;
+  size_t generation = 0;
+};
+
+struct Handles {
+  std::mutex mutex;
+  uintptr_t base = 0;
+  std::vector<Slot> slots;
+  std::vector<size_t> free;
+};
+
+Handles& handles() {
+  static Handles* instance = [] {
+    auto* made = new Handles;
+    void* range = mmap(nullptr, kSlots * kGenerations, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (range != MAP_FAILED) made->base = reinterpret_cast<uintptr_t>(range);
+    return made;
+  }();
+  return *instance;
+}
+
+// With the mutex held; null when the handle is not a live one.
+Slot* slot_of(Handles& h, infinicclComm_t handle) {
+  const uintptr_t offset = reinterpret_cast<uintptr_t>(handle) - h.base;
+  if (h.base == 0 || offset >= h.slots.size() * kGenerations) return nullptr;
+  Slot& slot = h.slots[offset / kGenerations];
+  return slot.communicator && slot.generation == offset % kGenerations ? &slot : nullptr;
+}
+
+infiniStatus_t not_a_communicator(const char* function, infinicclComm_t handle) {
+  return fail(function, handle ? INFINI_STATUS_BAD_PARAM : INFINI_STATUS_NULL_POINTER,
+              handle ? "comm %p is not a communicator, or was destroyed" : "comm is null (%p)",
+              static_cast<void*>(handle));
+}
+
+}  // namespace
+
+infinicclComm_t publish(std::unique_ptr<Communicator> communicator) {
+  communicator->process = getpid();
+  Handles& h = handles();
+  std::lock_guard guard(h.mutex);
+  size_t number;
+  if (h.slots.size() < kSlots / 2 || (h.free.empty() && h.slots.size() < kSlots)) {
+    number = h.slots.size();  // old handles stay recognisable for as long as possible
+    h.slots.emplace_back();
+  } else if (!h.free.empty()) {
+    number = h.free.front();
+    h.free.erase(h.free.begin());
+  } else {
+    return nullptr;
+  }
+  if (h.base == 0) return nullptr;
+  h.slots[number].communicator = std::move(communicator);
+  return reinterpret_cast<infinicclComm_t>(h.base + number * kGenerations + h.slots[number].generation);
+}
+
+std::shared_ptr<const Communicator> find(infinicclComm_t handle) {
+  Handles& h = handles();
+  std::lock_guard guard(h.mutex);
+  const Slot* slot = slot_of(h, handle);
+  return slot ? slot->communicator : nullptr;
+}
+
+std::shared_ptr<const Communicator> withdraw(infinicclComm_t handle) {
+  Handles& h = handles();
+  std::lock_guard guard(h.mutex);
+  Slot* slot = slot_of(h, handle);
+  if (!slot) return nullptr;
+  slot->generation = (slot->generation + 1) % kGenerations;
+  h.free.push_back(static_cast<size_t>(slot - h.slots.data()));
+  return std::move(slot->communicator);
+}
+
+std::shared_ptr<const Communicator> resolve(const char* function, infinicclComm_t handle, infiniStatus_t* status) {
+  auto communicator = find(handle);
+  if (!communicator) {
+    *status = not_a_communicator(function, handle);
+    return nullptr;
+  }
+  if (communicator->process != getpid()) {
+    *status = fail(function, INFINI_STATUS_BAD_PARAM,
+                   "comm %p was made before the process forked; a child makes communicators of its own",
+                   static_cast<void*>(handle));
+    return nullptr;
+  }
+  if (communicator->world->failed()) {
+    const Failure& failure = communicator->world->failure();
+    *status = fail(function, failure.status, "the communicator of rank %d failed: %s; destroy it and make a new one",
+                   communicator->rank, failure.message.c_str());
+    return nullptr;
+  }
+  return communicator;
+}
+
+}  // namespace infiniccl
+
+using namespace infiniccl;
+
+infiniStatus_t infinicclCommInitAll(infiniDevice_t device_type, infinicclComm_t* comms, int ndevice,
+                                    const int* device_ids) try {
+  if (!comms) return fail(__func__, INFINI_STATUS_NULL_POINTER, "comms is null; %d communicators go there", ndevice);
+  if (ndevice < 1 || ndevice > kMaxRanks)
+    return fail(__func__, INFINI_STATUS_BAD_PARAM, "ndevice is %d; it must be 1 to %d", ndevice, kMaxRanks);
+  const char* type = device_type_name(static_cast<int>(device_type));
+  if (!type || static_cast<int>(device_type) != INFINI_DEVICE_CPU) {
+    return fail(__func__, INFINI_STATUS_DEVICE_TYPE_NOT_SUPPORTED,
+                "device_type is %d (%s); there are collectives for INFINI_DEVICE_CPU (0)",
+                static_cast<int>(device_type), type ? type : "unknown");
+  }
+  int count = 0;
+  {
+    const DeviceScope scope(type, 0);
+    if (scope.error()) return fail_as_runtime(__func__, scope.error());
+    if (auto error = api().GetDeviceCount(&count)) return fail_as_runtime(__func__, error);
+  }
+  for (int i = 0; i < ndevice; ++i) {
+    const int device = device_ids ? device_ids[i] : i;
+    if (device >= 0 && device < count) continue;
+    return fail(__func__, INFINI_STATUS_DEVICE_NOT_FOUND,
+                "rank %d is to be on %s:%d, but there are %d such devices (INFINIRT_CPU_DEVICES says how many)", i,
+                type, device, count);
+  }
+  auto world = std::make_shared<LocalWorld>(ndevice);
+  monitor_add(world);
+  for (int i = 0; i < ndevice; ++i) {
+    auto communicator = std::make_unique<Communicator>();
+    communicator->world = world;
+    communicator->rank = i;
+    communicator->device_type = type;
+    communicator->device = device_ids ? device_ids[i] : i;
+    comms[i] = publish(std::move(communicator));
+    if (comms[i]) continue;
+    while (i-- > 0) withdraw(comms[i]);
+    return fail(__func__, INFINI_STATUS_INTERNAL_ERROR, "no room for another communicator");
+  }
+  return INFINI_STATUS_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return fail("infinicclCommInitAll", INFINI_STATUS_INTERNAL_ERROR, "out of host memory");
+}
+
+infiniStatus_t infinicclGetUniqueId(infinicclUniqueId_t* unique_id) try {
+  if (!unique_id) return fail(__func__, INFINI_STATUS_NULL_POINTER, "unique_id is null");
+  std::string problem;
+  if (shared::make_unique_id(unique_id, &problem)) return INFINI_STATUS_SUCCESS;
+  return fail(__func__, INFINI_STATUS_INTERNAL_ERROR, "%s", problem.c_str());
+} catch (const std::bad_alloc&) {
+  return fail("infinicclGetUniqueId", INFINI_STATUS_INTERNAL_ERROR, "out of host memory");
+}
+
+infiniStatus_t infinicclGetNamedId(infinicclUniqueId_t* unique_id, const char* name) {
+  if (!unique_id || !name)
+    return fail(__func__, INFINI_STATUS_NULL_POINTER, "%s is null", unique_id ? "name" : "unique_id");
+  std::string problem;
+  if (shared::make_named_id(unique_id, name, &problem)) return INFINI_STATUS_SUCCESS;
+  return fail(__func__, INFINI_STATUS_BAD_PARAM, "%s", problem.c_str());
+}
+
+infiniStatus_t infinicclCommInitRank(infinicclComm_t* comm, int nranks, infinicclUniqueId_t comm_id, int rank) try {
+  if (!comm) return fail(__func__, INFINI_STATUS_NULL_POINTER, "comm is null; the communicator goes there");
+  if (nranks < 1 || nranks > kMaxRanks)
+    return fail(__func__, INFINI_STATUS_BAD_PARAM, "nranks is %d; it must be 1 to %d", nranks, kMaxRanks);
+  if (rank < 0 || rank >= nranks)
+    return fail(__func__, INFINI_STATUS_BAD_PARAM, "rank is %d; of %d ranks it must be 0 to %d", rank, nranks,
+                nranks - 1);
+  const char* type = nullptr;
+  int device = 0;
+  if (auto error = current_device(&type, &device)) return fail_as_runtime(__func__, error);
+  if (device_type_number(type) != INFINI_DEVICE_CPU) {
+    return fail(__func__, INFINI_STATUS_DEVICE_TYPE_NOT_SUPPORTED,
+                "the thread's device is %s:%d; there are collectives for 'cpu': choose it with infinirtXSetDeviceType",
+                type, device);
+  }
+  shared::Joined joined;
+  std::string problem;
+  if (!shared::join(comm_id, nranks, rank, int64_t{initial_timeout_ms()} * 1'000'000, &joined, &problem))
+    return fail(__func__, INFINI_STATUS_INTERNAL_ERROR, "rank %d could not join: %s", rank, problem.c_str());
+  auto world = std::make_shared<shared::SharedWorld>(joined, rank);
+  monitor_add(world);
+  auto communicator = std::make_unique<Communicator>();
+  communicator->world = std::move(world);
+  communicator->rank = rank;
+  communicator->device_type = type;
+  communicator->device = device;
+  *comm = publish(std::move(communicator));
+  return *comm ? INFINI_STATUS_SUCCESS
+               : fail(__func__, INFINI_STATUS_INTERNAL_ERROR, "no room for another communicator");
+} catch (const std::bad_alloc&) {
+  return fail("infinicclCommInitRank", INFINI_STATUS_INTERNAL_ERROR, "out of host memory");
+}
+
+infiniStatus_t infinicclCommDestroy(infinicclComm_t comm) {
+  const auto communicator = withdraw(comm);
+  if (!communicator) return not_a_communicator(__func__, comm);
+  if (communicator->process == getpid()) communicator->world->leave(communicator->rank);
+  return INFINI_STATUS_SUCCESS;
+}
+
+infiniStatus_t infinicclCommAbort(infinicclComm_t comm) {
+  const auto communicator = find(comm);
+  if (!communicator) return not_a_communicator(__func__, comm);
+  if (communicator->process == getpid()) {
+    communicator->world->fail_with(
+        {INFINI_STATUS_INTERNAL_ERROR, infinirtErrorUnknown, format_text("rank %d aborted it", communicator->rank)});
+  }
+  return INFINI_STATUS_SUCCESS;
+}
+
+infiniStatus_t infinicclCommGetRank(infinicclComm_t comm, int* rank) {
+  const auto communicator = find(comm);
+  if (!communicator) return not_a_communicator(__func__, comm);
+  if (!rank) return fail(__func__, INFINI_STATUS_NULL_POINTER, "rank is null");
+  *rank = communicator->rank;
+  return INFINI_STATUS_SUCCESS;
+}
+
+infiniStatus_t infinicclCommGetSize(infinicclComm_t comm, int* nranks) {
+  const auto communicator = find(comm);
+  if (!communicator) return not_a_communicator(__func__, comm);
+  if (!nranks) return fail(__func__, INFINI_STATUS_NULL_POINTER, "nranks is null");
+  *nranks = communicator->world->size;
+  return INFINI_STATUS_SUCCESS;
+}
+
+infiniStatus_t infinicclCommGetDevice(infinicclComm_t comm, infiniDevice_t* device_type, int* device_id) {
+  const auto communicator = find(comm);
+  if (!communicator) return not_a_communicator(__func__, comm);
+  if (device_type) *device_type = static_cast<infiniDevice_t>(device_type_number(communicator->device_type));
+  if (device_id) *device_id = communicator->device;
+  return INFINI_STATUS_SUCCESS;
+}
+
+infiniStatus_t infinicclCommGetAsyncError(infinicclComm_t comm, infiniStatus_t* status, const char** message) {
+  const auto communicator = find(comm);
+  if (!communicator) return not_a_communicator(__func__, comm);
+  if (!status) return fail(__func__, INFINI_STATUS_NULL_POINTER, "status is null");
+  const bool failed = communicator->world->failed();
+  *status = failed ? communicator->world->failure().status : INFINI_STATUS_SUCCESS;
+  if (message) *message = failed ? communicator->world->failure().message.c_str() : "";
+  return INFINI_STATUS_SUCCESS;
+}
+
+infiniStatus_t infinicclCommSetTimeout(infinicclComm_t comm, unsigned int milliseconds) {
+  const auto communicator = find(comm);
+  if (!communicator) return not_a_communicator(__func__, comm);
+  communicator->world->set_timeout(milliseconds);
+  return INFINI_STATUS_SUCCESS;
+}
+
+infiniStatus_t infinicclCommGetTimeout(infinicclComm_t comm, unsigned int* milliseconds) {
+  const auto communicator = find(comm);
+  if (!communicator) return not_a_communicator(__func__, comm);
+  if (!milliseconds) return fail(__func__, INFINI_STATUS_NULL_POINTER, "milliseconds is null");
+  *milliseconds = communicator->world->timeout_ms();
+  return INFINI_STATUS_SUCCESS;
+}

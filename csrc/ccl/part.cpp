@@ -1,0 +1,153 @@
+#include "ccl/part.h"
+
+#include <numeric>
+
+#include "ccl/runtime.h"
+
+namespace infiniccl {
+
+namespace {
+
+struct DtypeFacts {
+  const char* name;
+  size_t size;
+};
+// By infiniDtype_t.
+constexpr DtypeFacts kDtypes[] = {
+    {"invalid", 0}, {"byte", 1}, {"bool", 1}, {"i8", 1},  {"i16", 2},   {"i32", 4},  {"i64", 8},
+    {"u8", 1},      {"u16", 2},  {"u32", 4},  {"u64", 8}, {"f8", 1},    {"f16", 2},  {"f32", 4},
+    {"f64", 8},     {"c16", 2},  {"c32", 4},  {"c64", 8}, {"c128", 16}, {"bf16", 2},
+};
+constexpr int kDtypeCount = sizeof kDtypes / sizeof *kDtypes;
+
+struct OperationFacts {
+  const char* name;
+  bool reduces, has_root;
+};
+// By Operation.
+constexpr OperationFacts kOperations[] = {
+    {"AllReduce", true, false},      {"Broadcast", false, true},   {"Reduce", true, true},
+    {"AllGather", false, false},     {"AllGatherV", false, false}, {"ReduceScatter", true, false},
+    {"ReduceScatterV", true, false}, {"AllToAll", false, false},   {"Gather", false, true},
+    {"Scatter", false, true},        {"Barrier", false, false},    {"Send", false, false},
+    {"Recv", false, false},
+};
+
+const OperationFacts& facts(Operation operation) { return kOperations[static_cast<size_t>(operation)]; }
+
+bool has_counts(Operation operation) {
+  return operation == Operation::AllGatherV || operation == Operation::ReduceScatterV;
+}
+
+}  // namespace
+
+const char* operation_name(Operation operation) { return facts(operation).name; }
+bool reduces(Operation operation) { return facts(operation).reduces; }
+bool has_root(Operation operation) { return facts(operation).has_root; }
+
+const char* reduction_name(infinicclReduceOp_t op) {
+  constexpr const char* names[] = {"sum", "prod", "max", "min", "avg"};
+  return names[op];
+}
+
+const char* dtype_name(infiniDtype_t dtype) {
+  const auto number = static_cast<int>(dtype);
+  return number >= 0 && number < kDtypeCount ? kDtypes[number].name : "unknown";
+}
+
+size_t dtype_size(infiniDtype_t dtype) {
+  const auto number = static_cast<int>(dtype);
+  return number >= 0 && number < kDtypeCount ? kDtypes[number].size : 0;
+}
+
+Part::Part(Part&& other) noexcept
+    : world(std::move(other.world)),
+      operation(other.operation),
+      dtype(other.dtype),
+      reduction(other.reduction),
+      rank(other.rank),
+      root(other.root),
+      send(other.send),
+      recv(other.recv),
+      count(other.count),
+      counts(std::move(other.counts)),
+      captured(other.captured),
+      number(other.number),
+      replays(other.replays.load(std::memory_order_relaxed)) {}
+
+size_t Part::counts_before(int rank_end) const {
+  return std::accumulate(counts.begin(), counts.begin() + rank_end, size_t{0});
+}
+
+Key Part::next_key() {
+  Key key;
+  key.number = number;
+  key.captured = captured;
+  if (captured) key.replay = replays.fetch_add(1, std::memory_order_relaxed);
+  if (between_two(operation)) {
+    key.from = operation == Operation::Send ? rank : root;
+    key.to = operation == Operation::Send ? root : rank;
+  }
+  return key;
+}
+
+std::string describe(const Part& part) {
+  std::string text = operation_name(part.operation);
+  if (part.operation == Operation::Barrier) return text;
+  if (has_counts(part.operation)) {
+    text += " of";
+    for (size_t count : part.counts) text += format_text(" %zu", count);
+    text += format_text(" %s", dtype_name(part.dtype));
+  } else {
+    text += format_text(" of %zu %s", part.count, dtype_name(part.dtype));
+  }
+  if (reduces(part.operation)) text += format_text(", %s", reduction_name(part.reduction));
+  if (has_root(part.operation)) text += format_text(", root %d", part.root);
+  if (part.operation == Operation::Send) text += format_text(" to rank %d", part.root);
+  if (part.operation == Operation::Recv) text += format_text(" from rank %d", part.root);
+  return text;
+}
+
+std::string difference(const Part& a, const Part& b) {
+  const bool pair = between_two(a.operation) && between_two(b.operation);
+  const char* what = nullptr;
+  if (!pair && a.operation != b.operation) {
+    what = "different operations";
+  } else if (a.operation != Operation::Barrier && a.dtype != b.dtype) {
+    what = "different types";
+  } else if (a.count != b.count || a.counts != b.counts) {
+    what = "different counts";
+  } else if (reduces(a.operation) && a.reduction != b.reduction) {
+    what = "different reductions";
+  } else if (has_root(a.operation) && a.root != b.root) {
+    what = "different roots";
+  }
+  if (!what) return "";
+  return format_text("%s in operation %llu: rank %d called %s, rank %d called %s", what,
+                     static_cast<unsigned long long>(a.number), a.rank, describe(a).c_str(), b.rank,
+                     describe(b).c_str());
+}
+
+size_t traffic(const Part& part, int ranks) {
+  const auto n = static_cast<size_t>(ranks);
+  switch (part.operation) {
+    case Operation::Barrier:
+      return 0;
+    case Operation::Send:
+    case Operation::Recv:
+      return 2 * part.count * part.element();
+    case Operation::AllReduce:
+    case Operation::Broadcast:
+    case Operation::Reduce:
+    case Operation::Gather:
+    case Operation::Scatter:
+      return 2 * n * part.count * part.element();
+    case Operation::AllGatherV:
+    case Operation::ReduceScatterV:
+      return 2 * n * part.counts_before(ranks) * part.element();
+    default:
+      return 2 * n * n * part.count * part.element();
+  }
+}
+
+}  // namespace infiniccl

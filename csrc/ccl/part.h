@@ -1,0 +1,83 @@
+// A part: what one rank contributes to one operation.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "infiniccl.h"
+
+namespace infiniccl {
+
+class World;
+
+enum class Operation : uint8_t {
+  AllReduce,
+  Broadcast,
+  Reduce,
+  AllGather,
+  AllGatherV,
+  ReduceScatter,
+  ReduceScatterV,
+  AllToAll,
+  Gather,
+  Scatter,
+  Barrier,
+  Send,
+  Recv,
+};
+
+const char* operation_name(Operation operation);  // "AllReduce"
+const char* reduction_name(infinicclReduceOp_t op);  // "sum"
+const char* dtype_name(infiniDtype_t dtype);  // "f32"
+size_t dtype_size(infiniDtype_t dtype);  // 0: there is no such type
+bool reduces(Operation operation);
+bool has_root(Operation operation);
+inline bool between_two(Operation operation) { return operation == Operation::Send || operation == Operation::Recv; }
+
+// Which parts belong together.
+struct Key {
+  uint64_t number = 0;  // n-th of its rank, or of its pair of ranks
+  uint64_t replay = 0;  // captured parts: n-th execution
+  bool captured = false;
+  int32_t from = -1, to = -1;  // sends and receives: the pair
+
+  bool operator==(const Key&) const = default;
+};
+
+struct Part {
+  std::shared_ptr<World> world;
+  Operation operation = Operation::Barrier;
+  infiniDtype_t dtype = INFINI_DTYPE_BYTE;
+  infinicclReduceOp_t reduction = INFINICCL_SUM;
+  int rank = 0;
+  int root = -1;  // of sends and receives the peer
+  const void* send = nullptr;  // where threads of the host find it
+  void* recv = nullptr;
+  size_t count = 0;
+  std::vector<size_t> counts;  // AllGatherV, ReduceScatterV: one for each rank
+
+  bool captured = false;
+  uint64_t number = 0;
+  std::atomic<uint64_t> replays{0};  // captured: how often it was executed
+
+  Part() = default;
+  Part(Part&& other) noexcept;
+
+  size_t element() const { return dtype_size(dtype); }
+  // Elements in the whole vector that an operation with counts is about.
+  size_t counts_before(int rank_end) const;
+  Key next_key();  // of the execution that begins now
+};
+
+// "AllReduce of 1024 f32, sum", for messages.
+std::string describe(const Part& part);
+// Why the two cannot be parts of one operation; "" if they can. Both are of the same key.
+std::string difference(const Part& a, const Part& b);
+
+// Bytes that the operation moves in and out of all ranks together, for the choice of where to run it.
+size_t traffic(const Part& part, int ranks);
+
+}  // namespace infiniccl

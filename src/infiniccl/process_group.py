@@ -1,0 +1,172 @@
+"""One communicator for the whole program, and functions named as in torch.distributed.
+
+Whatever started the processes has told each its rank: `infinirt run`, `torchrun`, `paddle.distributed.launch`, an MPI launcher,
+or a few lines of shell.
+
+>>> import infiniccl, numpy
+>>> comm = infiniccl.init_process_group(rank=0, size=1, name="only this one", device="cpu")
+>>> array = numpy.ones(3)
+>>> infiniccl.all_reduce(array)
+>>> infiniccl.get_rank(), infiniccl.get_world_size()
+(0, 1)
+>>> infiniccl.destroy_process_group()
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import infinirt
+
+from .communicator import Communicator, ReduceOp, init_rank, named_id
+
+__all__ = [
+    "all_gather_into_tensor",
+    "all_reduce",
+    "all_to_all_single",
+    "barrier",
+    "broadcast",
+    "default_communicator",
+    "destroy_process_group",
+    "get_rank",
+    "get_world_size",
+    "init_process_group",
+    "recv",
+    "reduce",
+    "reduce_scatter_tensor",
+    "send",
+]
+
+
+class _Launcher(NamedTuple):
+    """The variables in which a launcher tells a process who it is."""
+
+    rank: str
+    size: str
+    name: tuple[str, ...]
+
+
+_LAUNCHERS = (
+    _Launcher("INFINICCL_RANK", "INFINICCL_SIZE", ("INFINICCL_NAME",)),  # infinirt run
+    _Launcher("RANK", "WORLD_SIZE", ("TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT")),  # torchrun
+    _Launcher("PADDLE_TRAINER_ID", "PADDLE_TRAINERS_NUM", ("PADDLE_MASTER", "MASTER_PORT")),
+    _Launcher("PMI_RANK", "PMI_SIZE", ("PMI_ID", "HYDI_CONTROL_FD", "PMI_PORT")),  # MPICH
+    _Launcher("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", ("PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid")),
+)
+
+_default: Communicator | None = None
+
+
+def _from_environment(environment: Mapping[str, str]) -> tuple[int, int, str]:
+    for launcher in _LAUNCHERS:
+        if launcher.rank in environment and launcher.size in environment:
+            told = [environment[name] for name in launcher.name if name in environment]
+            return (
+                int(environment[launcher.rank]),
+                int(environment[launcher.size]),
+                "-".join([launcher.size, environment[launcher.size], *told])[:76],
+            )
+    names = ", ".join(f"{each.rank} and {each.size}" for each in _LAUNCHERS)
+    raise ValueError(
+        f"nothing says which rank this process is: start it with `infinirt run`, or give rank and size; looked for {names}"
+    )
+
+
+def init_process_group(
+    *,
+    rank: int | None = None,
+    size: int | None = None,
+    name: str | None = None,
+    device: infinirt.Device | str | None = None,
+) -> Communicator:
+    """Makes the program's communicator. Rank, size and a name come from the launcher's environment unless they are given.
+
+    All processes give the same name; it stands for this communicator until all ranks have joined.
+    """
+    global _default
+    if _default is not None:
+        raise RuntimeError("there is a process group already; destroy_process_group() ends it")
+    if rank is None or size is None or name is None:
+        told_rank, told_size, told_name = (
+            _from_environment(os.environ) if rank is None or size is None else (rank, size, "process group")
+        )
+        rank = told_rank if rank is None else rank
+        size = told_size if size is None else size
+        name = told_name if name is None else name
+    _default = init_rank(size, named_id(name), rank, device)
+    return _default
+
+
+def default_communicator() -> Communicator:
+    """The communicator that `init_process_group` made."""
+    if _default is None:
+        raise RuntimeError("there is no process group; init_process_group() makes one")
+    return _default
+
+
+def destroy_process_group() -> None:
+    """Destroys the communicator; operations that were issued are still done. Without one nothing happens."""
+    global _default
+    comm, _default = _default, None
+    if comm is not None:
+        comm.close()
+
+
+def get_rank() -> int:
+    """This process's number, from 0 on."""
+    return default_communicator().rank
+
+
+def get_world_size() -> int:
+    """How many processes there are."""
+    return default_communicator().size
+
+
+def all_reduce(tensor: Any, op: ReduceOp | str | int = ReduceOp.SUM) -> None:
+    """`tensor` becomes the reduction of those of all ranks."""
+    default_communicator().all_reduce(tensor, op=op)
+
+
+def reduce(tensor: Any, dst: int = 0, op: ReduceOp | str | int = ReduceOp.SUM) -> None:
+    """`tensor` of rank `dst` becomes the reduction of those of all ranks."""
+    default_communicator().reduce(tensor, root=dst, op=op)
+
+
+def broadcast(tensor: Any, src: int = 0) -> None:
+    """`tensor` becomes that of rank `src`."""
+    default_communicator().broadcast(tensor, root=src)
+
+
+def all_gather_into_tensor(output: Any, input: Any) -> None:
+    """`output` becomes the inputs of all ranks, one behind the other."""
+    default_communicator().all_gather(input, output)
+
+
+def reduce_scatter_tensor(output: Any, input: Any, op: ReduceOp | str | int = ReduceOp.SUM) -> None:
+    """`output` of rank i becomes part i of the reduction of all inputs."""
+    default_communicator().reduce_scatter(input, output, op=op)
+
+
+def all_to_all_single(output: Any, input: Any) -> None:
+    """Part i of `input` becomes part `rank` of the output of rank i."""
+    default_communicator().all_to_all(input, output)
+
+
+def send(tensor: Any, dst: int) -> None:
+    """Sends to rank `dst`, which receives."""
+    default_communicator().send(tensor, dst)
+
+
+def recv(tensor: Any, src: int) -> None:
+    """Receives what rank `src` sends."""
+    default_communicator().recv(tensor, src)
+
+
+def barrier() -> None:
+    """Waits until all ranks are here."""
+    comm = default_communicator()
+    stream = comm.device.create_stream()
+    comm.barrier(stream=stream)
+    stream.sync()

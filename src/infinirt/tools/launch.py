@@ -1,0 +1,70 @@
+"""`infinirt run -n 4 script.py`: one process for each rank, which all end when one of them fails."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from types import FrameType
+
+_GRACE = 5.0  # seconds between asking a process to end and killing it
+
+
+def run(command: list[str], ranks: int) -> int:
+    """Starts the ranks and waits for them; the exit status is that of the first that failed, else 0."""
+    name = uuid.uuid4().hex
+    words = [sys.executable, *command] if command[0].endswith(".py") else command
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def forward(number: int, frame: FrameType | None) -> None:
+        for process in processes:
+            if process.poll() is None:
+                process.send_signal(number)
+
+    before = {number: signal.signal(number, forward) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        for rank in range(ranks):
+            told = {"INFINICCL_RANK": str(rank), "INFINICCL_SIZE": str(ranks), "INFINICCL_NAME": name}
+            processes.append(subprocess.Popen(words, env={**os.environ, **told}))
+        return _wait(processes)
+    except OSError as error:
+        print(f"infinirt run: {words[0]}: {error.strerror}", file=sys.stderr)
+        _end(processes)
+        return 127
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _wait(processes: list[subprocess.Popen[bytes]]) -> int:
+    while True:
+        statuses = [process.poll() for process in processes]
+        for rank, status in enumerate(statuses):
+            if status:
+                how = (
+                    f"was ended by {signal.Signals(-status).name}"
+                    if status < 0
+                    else f"ended with status {status}"
+                )
+                print(f"infinirt run: rank {rank} {how}; the others are ended", file=sys.stderr)
+                _end(processes)
+                return 128 - status if status < 0 else status
+        if all(status == 0 for status in statuses):
+            return 0
+        time.sleep(0.02)
+
+
+def _end(processes: list[subprocess.Popen[bytes]]) -> None:
+    for process in processes:
+        if process.poll() is None:
+            process.terminate()
+    deadline = time.monotonic() + _GRACE
+    for process in processes:
+        try:
+            process.wait(max(deadline - time.monotonic(), 0.01))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

@@ -1,0 +1,153 @@
+"""One rank of a communicator between processes; what it does is named by the first argument. Run by test_processes.py."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import zlib
+from collections.abc import Callable
+
+import numpy as np
+from collective_support import (
+    OPERATIONS,
+    REDUCING,
+    agree,
+    expected,
+    issue,
+    numpy_dtype,
+    on_device,
+    random_array,
+    read,
+    send_count,
+    varied_counts,
+)
+
+import infiniccl
+import infinirt
+from infiniccl import Communicator
+
+
+def check(comm: Communicator, operation: str, count: int, dtype: str, op: str = "sum") -> None:
+    """Every rank makes the input of all, and knows what it must get."""
+    rng = np.random.default_rng(zlib.crc32(repr((operation, count, dtype, op)).encode()))
+    ranks, root = comm.size, comm.size // 2
+    counts = varied_counts(count, ranks) if operation.endswith("_v") else [count] * ranks
+    sends = [random_array(rng, send_count(operation, count, counts, r), dtype) for r in range(ranks)]
+    if operation == "scatter":
+        sends = [each if r == root else each[:0] for r, each in enumerate(sends)]
+    answer = expected(operation, sends, op, root, counts)[comm.rank]
+    kind = numpy_dtype(dtype)
+    size = count * ranks if operation == "gather" else count if operation == "reduce" else answer.size
+    out = np.full(size * kind.itemsize, 0xA5, np.uint8).view(kind)
+    with infiniccl.group():
+        issue(comm, operation, sends[comm.rank].copy(), out, op=op, root=root, counts=counts)
+    if operation not in ("reduce", "gather") or comm.rank == root:
+        assert agree(out, answer), f"{operation} of {count} {dtype}, {op}, on rank {comm.rank}"
+
+
+def matrix(comm: Communicator) -> None:
+    for operation in OPERATIONS:
+        for count in (0, 1, 7, 5000, 300_001):  # up to several chunks
+            check(comm, operation, count, "float32")
+        for dtype in ("bfloat16", "int8", "float64"):
+            for op in ("avg", "max") if operation in REDUCING else ("sum",):
+                check(comm, operation, 1000, dtype, op)
+
+
+def streams(comm: Communicator) -> None:
+    """Several operations under way at once, on several streams; ranks choose different ones. And in graphs."""
+    device = infinirt.Device("cpu")
+    all_streams = [device.create_stream() for _ in range(3)]
+    buffers = []
+    for number in range(40):
+        stream = all_streams[(number * (comm.rank + 1)) % 3]
+        buffer = on_device(np.full(100, number + comm.rank, np.int32), device, stream)
+        comm.all_reduce(buffer, dtype="int32", op="max", stream=stream)
+        buffers.append(buffer)
+    device.sync()
+    for number, buffer in enumerate(buffers):
+        assert set(read(buffer, np.dtype(np.int32))) == {number + comm.size - 1}
+    left, right = (on_device(np.full(1000, 1, np.int64), device, all_streams[0]) for _ in range(2))
+    with infinirt.capture(all_streams[0], mode="relaxed") as captured:
+        all_streams[1].wait(all_streams[0])
+        comm.all_reduce(left, dtype="int64", stream=all_streams[0])
+        comm.all_reduce(right, dtype="int64", stream=all_streams[1])
+        all_streams[0].wait(all_streams[1])
+    ready = captured.graph.instantiate()
+    for _ in range(5):
+        ready.launch(all_streams[0])
+        comm.barrier(stream=all_streams[0])
+    device.sync()
+    for buffer in (left, right):
+        assert set(read(buffer, np.dtype(np.int64))) == {comm.size**5}
+
+
+def report(comm: Communicator, call: Callable[[], None]) -> None:
+    """Prints how long the call took to fail and what it said, and shows that this process can go on."""
+    begin = time.monotonic()
+    try:
+        call()
+    except infinirt.InfiniRTError as error:
+        print(f"rank {comm.rank} after {time.monotonic() - begin:.1f} s: {error}", flush=True)
+    else:
+        print(f"rank {comm.rank} saw nothing", flush=True)
+    comm.abort()
+    comm.close()
+    alone = infiniccl.init_rank(1, infiniccl.unique_id(), 0, "cpu")
+    array = np.ones(3)
+    alone.all_reduce(array)
+    assert list(array) == [1, 1, 1]
+
+
+def die(comm: Communicator) -> None:
+    """The last rank is killed in the middle of many large operations; the others find out."""
+    array = np.ones(1_000_000, np.float32)
+    comm.all_reduce(array)
+    if comm.rank == comm.size - 1:
+        print("ready", flush=True)
+
+    def call() -> None:
+        for _ in range(1000):
+            comm.all_reduce(array, op="max")
+
+    report(comm, call)
+
+
+def hang(comm: Communicator) -> None:
+    """The last rank never comes to the second operation."""
+    comm.timeout = 0.5
+    comm.barrier()
+    comm.device.sync()
+    if comm.rank == comm.size - 1:
+        print("ready", flush=True)
+        time.sleep(30)
+        os._exit(0)
+    report(comm, lambda: comm.all_reduce(np.ones(5)))
+
+
+def mismatch(comm: Communicator) -> None:
+    report(comm, lambda: comm.all_reduce(np.ones(5 + comm.rank)))
+
+
+def leave(comm: Communicator) -> None:
+    """The last rank destroys its communicator; the others still call."""
+    if comm.rank == comm.size - 1:
+        comm.close()
+        time.sleep(2)
+        return
+    report(comm, lambda: comm.all_reduce(np.ones(5)))
+
+
+def main() -> None:
+    role = sys.argv[1]
+    rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    comm = infiniccl.init_rank(size, infiniccl.named_id(os.environ["NAME"]), rank, "cpu")
+    {f.__name__: f for f in (matrix, streams, die, hang, mismatch, leave)}[role](comm)
+    if role in ("matrix", "streams"):
+        comm.close()
+        print("agrees", flush=True)
+
+
+if __name__ == "__main__":
+    main()
