@@ -117,6 +117,7 @@ __all__ = [
     "logsigmoid",
     "logsumexp",
     "lp_norm",
+    "mamba_selective_scan",
     "masked_fill",
     "maximum",
     "mean",
@@ -155,6 +156,7 @@ __all__ = [
     "rotmg",
     "round",
     "rsqrt",
+    "rwkv5_wkv",
     "scal",
     "scaled_mm_i8",
     "selu",
@@ -654,6 +656,21 @@ def lp_norm(
 ) -> Tensor:
     """A row divided by its norm, the root of degree `p` of the sum of its elements' powers. The largest element is divided by first, so that powers stay in the type's range."""
 
+def mamba_selective_scan(
+    x: Tensor,
+    dt: Tensor,
+    b: Tensor,
+    c: Tensor,
+    a_log: Tensor,
+    d: Tensor,
+    gate: Tensor,
+    dt_bias: Tensor,
+    state: Tensor,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Each token changes the states of its channels, `s = exp(-exp(a_log) dt) s + dt b x`, and gives `(s c + d x) silu(gate)`, where `dt` is `softplus(dt + dt_bias)`. Computed in float."""
+
 def masked_fill(input: Tensor, mask: Tensor | float, value: float, *, out: Tensor | None = None) -> Tensor:
     """`value` where `mask` is not 0, `input` elsewhere. The mask is BOOL, U8 or I8. Of integers `value` is the nearest that there is."""
 
@@ -860,6 +877,18 @@ def round(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`1 / sqrt(input)`."""
+
+def rwkv5_wkv(
+    receptance: Tensor,
+    key: Tensor,
+    value: Tensor,
+    time_decay: Tensor,
+    time_faaaa: Tensor,
+    state: Tensor,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Each token gives `r (time_faaaa k v^T + s)` for each head, and then changes its state, `s = k v^T + exp(-exp(time_decay)) s`. Computed in float."""
 
 def scal(x: Tensor, alpha: Tensor | float) -> Tensor:
     """`x` becomes `alpha * x`; `alpha` is a tensor, which may be broadcast."""

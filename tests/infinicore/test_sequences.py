@@ -152,3 +152,55 @@ def test_experts_of_4_bits_and_in_blocks() -> None:
     )
     dense = functional.moe_fused_dense(hidden, *both, shares, pairs, *order)
     assert np.array_equal(dense.numpy(), plain)
+
+
+def test_scans_go_on_with_the_next_token() -> None:
+    x, dt, gate = (numbers(2, 6, 5, seed=seed) for seed in range(3))
+    b, c = numbers(2, 6, 4, seed=3), numbers(2, 6, 4, seed=4)
+    a_log, d, bias, start = (
+        numbers(5, 4, seed=6),
+        numbers(5, seed=7),
+        numbers(5, seed=8),
+        numbers(2, 5, 4, seed=9),
+    )
+    (whole,), fixed = tensors(start), tensors(a_log, d)
+    (bias_tensor,) = tensors(bias)
+    made = functional.mamba_selective_scan(
+        *tensors(x, dt, b, c), *fixed, *tensors(gate), bias_tensor, whole
+    ).numpy()
+    state = start.astype("float64")
+    for t in range(6):
+        step = np.log1p(np.exp(dt[:, t] + bias))[..., None]
+        state = np.exp(-np.exp(a_log) * step) * state + step * b[:, t, None] * x[:, t, :, None]
+        y = (state * c[:, t, None]).sum(-1) + x[:, t] * d
+        assert np.allclose(made[:, t], y * gate[:, t] / (1 + np.exp(-gate[:, t])), atol=1e-4)
+    assert np.allclose(whole.numpy(), state, atol=1e-4)
+    (steps,) = tensors(start)
+    for t in range(6):
+        part = [each[:, t : t + 1] for each in (x, dt, b, c, gate)]
+        one = functional.mamba_selective_scan(
+            *tensors(*part[:4]), *fixed, *tensors(part[4]), bias_tensor, steps
+        )
+        assert np.allclose(one.numpy()[:, 0], made[:, t], atol=1e-5)
+    assert np.allclose(steps.numpy(), whole.numpy(), atol=1e-5)
+    with pytest.raises(ValueError, match="a state for each sequence"):
+        functional.mamba_selective_scan(
+            *tensors(x, dt, b, c), *fixed, *tensors(gate), bias_tensor, infinicore.zeros([1, 5, 4])
+        )
+
+
+def test_heads_of_rwkv() -> None:
+    r, k, v = (numbers(2, 5, 12, seed=seed) for seed in range(3))
+    decay, first, start = numbers(3, 4, seed=3), numbers(3, 4, seed=4), numbers(2, 3, 4, 4, seed=6)
+    (state,) = tensors(start)
+    made = functional.rwkv5_wkv(*tensors(r, k, v, decay, first), state).numpy()
+    after = start.astype("float64")
+    for t in range(5):
+        query, key, value = (each[:, t].reshape(2, 3, 4) for each in (r, k, v))
+        both = key[..., None] * value[..., None, :]
+        expected = (query[..., None] * (first[..., None] * both + after)).sum(-2).reshape(2, 12)
+        assert np.allclose(made[:, t], expected, atol=1e-4)
+        after = both + np.exp(-np.exp(decay))[..., None] * after
+    assert np.allclose(state.numpy(), after, atol=1e-4)
+    with pytest.raises(ValueError, match="h heads of d numbers"):
+        functional.rwkv5_wkv(*tensors(r[..., :8], k[..., :8], v[..., :8], decay, first), state)

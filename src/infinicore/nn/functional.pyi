@@ -96,6 +96,7 @@ __all__ = [
     "local_response_norm",
     "log_softmax",
     "logsigmoid",
+    "mamba_selective_scan",
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
@@ -114,6 +115,7 @@ __all__ = [
     "relu6",
     "rms_norm",
     "rope",
+    "rwkv5_wkv",
     "scaled_dot_product_attention",
     "selu",
     "sigmoid",
@@ -305,6 +307,21 @@ def log_softmax(input: Tensor, dim: int = -1, *, out: Tensor | None = None) -> T
 def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of `sigmoid(input)`."""
 
+def mamba_selective_scan(
+    x: Tensor,
+    dt: Tensor,
+    b: Tensor,
+    c: Tensor,
+    a_log: Tensor,
+    d: Tensor,
+    gate: Tensor,
+    dt_bias: Tensor,
+    state: Tensor,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Each token changes the states of its channels, `s = exp(-exp(a_log) dt) s + dt b x`, and gives `(s c + d x) silu(gate)`, where `dt` is `softplus(dt + dt_bias)`. Computed in float."""
+
 def mish(input: Tensor, inplace: bool = False, *, out: Tensor | None = None) -> Tensor:
     """`input * tanh(log(1 + exp(input)))`."""
 
@@ -365,6 +382,18 @@ def rope(
     out: Tensor | None = None,
 ) -> Tensor:
     """Turns pairs of elements of `input` by the angle that the tables have for their position: neighbours (GPT-J), or elements of the two halves (GPT-NeoX). A position that the tables do not have is an error of the stream."""
+
+def rwkv5_wkv(
+    receptance: Tensor,
+    key: Tensor,
+    value: Tensor,
+    time_decay: Tensor,
+    time_faaaa: Tensor,
+    state: Tensor,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Each token gives `r (time_faaaa k v^T + s)` for each head, and then changes its state, `s = k v^T + exp(-exp(time_decay)) s`. Computed in float."""
 
 def selu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Scaled exponential linear unit."""

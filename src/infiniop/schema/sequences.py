@@ -240,6 +240,58 @@ DELTA_RULE = (
 )
 
 
+def selective_scan(
+    np: Any, state: Any, x: Any, dt: Any, b: Any, c: Any, a_log: Any, d: Any, gate: Any, dt_bias: Any
+) -> Any:
+    steps = np.logaddexp(0, dt + dt_bias)
+    out, after = np.zeros_like(x), state.copy()
+    for n in range(x.shape[0]):
+        for t in range(x.shape[1]):
+            step = steps[n, t][:, None]
+            after[n] = np.exp(-np.exp(a_log) * step) * after[n] + step * b[n, t] * x[n, t][:, None]
+            share = gate[n, t] / (1 + np.exp(-gate[n, t]))
+            out[n, t] = (after[n] @ c[n, t] + x[n, t] * d) * share
+    return out, after
+
+
+def selective_scan_trials(np: Any, random: Any) -> Any:
+    for n, t, i, s, more in (
+        (2, 5, 20, 16, 0),
+        (1, 1, 300, 4, 2),
+        (3, 9, 7, 33, 0),
+        (0, 2, 4, 4, 1),
+        (2, 0, 5, 8, 0),
+    ):
+        yield {
+            **{name: random.normal(size=(n, t, i)) for name in ("x", "dt", "gate")},
+            **{name: random.normal(size=(n, t, s)) for name in ("b", "c")},
+            "a_log": random.normal(size=(i, s)) / 2,
+            "d": random.normal(size=i),
+            "dt_bias": random.normal(size=i),
+            "state": random.normal(size=(n + more, i, s)),
+        }
+
+
+def wkv(np: Any, state: Any, receptance: Any, key: Any, value: Any, time_decay: Any, time_faaaa: Any) -> Any:
+    heads, size = time_faaaa.shape
+    r, k, v = (each.reshape(*each.shape[:2], heads, size) for each in (receptance, key, value))
+    decay, out, after = np.exp(-np.exp(time_decay)), np.zeros_like(v), state.copy()
+    for t in range(r.shape[1]):
+        both = k[:, t, :, :, None] * v[:, t, :, None, :]
+        out[:, t] = np.einsum("bhi,bhij->bhj", r[:, t], time_faaaa[..., None] * both + after)
+        after = both + decay[..., None] * after
+    return out.reshape(receptance.shape), after
+
+
+def wkv_trials(np: Any, random: Any) -> Any:
+    for b, t, h, d in ((2, 3, 3, 16), (1, 1, 2, 64), (1, 7, 1, 33), (0, 2, 2, 8), (2, 0, 2, 8)):
+        yield {
+            **{name: random.normal(size=(b, t, h * d)) for name in ("receptance", "key", "value")},
+            **{name: random.normal(size=(h, d)) for name in ("time_decay", "time_faaaa")},
+            "state": random.normal(size=(b, h, d, d)),
+        }
+
+
 OPERATORS: tuple[Operator, ...] = (
     Operator(
         "CausalConv1d",
@@ -347,5 +399,87 @@ OPERATORS: tuple[Operator, ...] = (
         f"RecurrentGatedDeltaRule of sequences that may lie one after the other, between the numbers in `cu_seqlens`. {DELTA_RULE}",
         chunk_trials,
         varies=True,
+    ),
+    Operator(
+        "MambaSelectiveScan",
+        "Each token changes the states of its channels, `s = exp(-exp(a_log) dt) s + dt b x`, and gives `(s c + d x) silu(gate)`, where `dt` is "
+        "`softplus(dt + dt_bias)`. Computed in float.",
+        (
+            Tensor("out", "out"),
+            Tensor("x", python="x"),
+            Tensor("dt"),
+            Tensor("b", python="b"),
+            Tensor("c"),
+            Tensor("a_log"),
+            Tensor("d"),
+            Tensor("gate"),
+            Tensor("dt_bias"),
+            Tensor("state", "inout", dtypes=("F32",)),
+        ),
+        ("F16", "BF16", "F32"),
+        selective_scan,
+        kind="written",
+        written=Written(
+            {
+                "out": "n t i",
+                "x": "n t i",
+                "dt": "n t i",
+                "b": "n t s",
+                "c": "n t s",
+                "a_log": "i s",
+                "d": "i",
+                "gate": "n t i",
+                "dt_bias": "i",
+                "state": "pool i s",
+            },
+            selective_scan_trials,
+            rules=(
+                ("pool >= n", "state must have a state for each sequence"),
+                ("s >= 1 && s <= 256", "a channel's state, s, must have from 1 to 256 numbers"),
+            ),
+        ),
+        header="mamba_selective_scan",
+        python="mamba_selective_scan",
+        functional=True,
+        ulps=64,
+    ),
+    Operator(
+        "Rwkv5Wkv",
+        "Each token gives `r (time_faaaa k v^T + s)` for each head, and then changes its state, `s = k v^T + exp(-exp(time_decay)) s`. Computed in float.",
+        (
+            Tensor("out", "out"),
+            Tensor("receptance"),
+            Tensor("key"),
+            Tensor("value"),
+            Tensor("time_decay"),
+            Tensor("time_faaaa"),
+            Tensor("state", "inout", dtypes=("F32",)),
+        ),
+        ("F16", "BF16", "F32"),
+        wkv,
+        kind="written",
+        written=Written(
+            {
+                "out": "b t e",
+                "receptance": "b t e",
+                "key": "b t e",
+                "value": "b t e",
+                "time_decay": "h d",
+                "time_faaaa": "h d",
+                "state": "b h d d",
+            },
+            wkv_trials,
+            rules=(
+                (
+                    "e == h * d",
+                    "receptance, key and value must have h heads of d numbers in their last dimension, e",
+                ),
+                ("d <= 256", "a head can have 256 numbers at most"),
+            ),
+        ),
+        header="rwkv5_wkv",
+        python="rwkv5_wkv",
+        functional=True,
+        ulps=64,
     ),
 )
