@@ -199,7 +199,7 @@ def pages() -> Iterator[Case]:
         k_pages, tk_pages = both(random(keys // 16, SHARED, 16, SIZE, dtype=kind))
         v_pages, tv_pages = both(random(keys // 16, SHARED, 16, SIZE, dtype=kind))
         table, ttable = both(torch.randperm(keys // 16).view(1, -1))
-        lengths = mine(torch.full((1,), keys - new))
+        lengths = mine(torch.full((1,), keys))
         ends = mine(torch.tensor([0, new]))
         q, tq = both(random(new, HEADS, SIZE, dtype=kind))
         y = mine(torch.zeros_like(tq))
