@@ -64,7 +64,7 @@ infiniop_add_tiles(plain ${op_plain_effort})
 add_library(infiniop_written_once OBJECT ${op_once_sources})
 target_link_libraries(infiniop_written_once PRIVATE infinirt_flags)
 target_include_directories(infiniop_written_once PRIVATE ${op_includes})
-target_compile_definitions(infiniop_written_once PRIVATE INFINIOP_LEVEL=plain)
+target_compile_definitions(infiniop_written_once PRIVATE INFINIOP_LEVEL=plain INFINIOP_COMPILED_ONCE)
 target_compile_options(infiniop_written_once PRIVATE ${op_loop_flags} -O2)
 infinirt_precompile(infiniop_written_once)
 set_target_properties(infiniop_written_once PROPERTIES

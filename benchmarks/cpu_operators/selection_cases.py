@@ -79,8 +79,8 @@ def routing() -> Iterator[Case]:
 
 
 def _sample(logits: torch.Tensor, value: float, topp: float, topk: int, temperature: float) -> torch.Tensor:
-    best, places = logits.topk(topk)
-    sums = torch.softmax(best / temperature, -1, dtype=torch.float32).cumsum(-1)
+    best, places = torch.softmax(logits / temperature, -1, dtype=torch.float32).topk(topk)
+    sums = best.cumsum(-1)
     kept = torch.searchsorted(sums, topp).clamp_max(topk - 1)
     drawn = torch.searchsorted(sums, value * sums[kept]).clamp_max(topk - 1)
     return places[drawn]

@@ -58,8 +58,10 @@ inline float atan2(float a, float b) { return ::atan2f(a, b); }
 // a * b + c, rounded once. On machines without such an instruction (x86-64 of before 2013) it is made from doubles, to the same bits: the
 // product is exact, and a sum that is not gets an odd last bit, so that what rounds it to a float sees on which side it was.
 INFINIOP_INLINE float rounded_once(float a, float b, float c) {
-#ifdef __FP_FAST_FMAF
+#if defined(__FP_FAST_FMAF)
   return __builtin_fmaf(a, b, c);
+#elif defined(INFINIOP_COMPILED_ONCE)  // for all machines, so that there are no others' bits to agree with
+  return a * b + c;
 #else
   const double product = double(a) * double(b), sum = product + double(c);
   const double back = sum - product, lost = (product - (sum - back)) + (double(c) - back);
