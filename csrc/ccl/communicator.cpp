@@ -3,13 +3,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <new>
-#include <set>
 #include <vector>
 
 #include "ccl/generation.h"
 #include "ccl/local/world.h"
 #include "ccl/monitor.h"
+#include "ccl/mpi/world.h"
 #include "ccl/runtime.h"
 #include "ccl/shared/world.h"
 
@@ -50,6 +51,16 @@ Slot* slot_of(Handles& h, infinicclComm_t handle) {
   if (h.base == 0 || offset >= h.slots.size() * kGenerations) return nullptr;
   Slot& slot = h.slots[offset / kGenerations];
   return slot.communicator && slot.generation == offset % kGenerations ? &slot : nullptr;
+}
+
+constexpr char kMpiId[] = "infiniccl:m:";
+
+// By the transport that the id is of.
+std::shared_ptr<World> join_world(const infinicclUniqueId_t& id, int size, int rank, std::string* problem) {
+  if (std::strncmp(id.internal, kMpiId, sizeof kMpiId) == 0) return mpi::MpiWorld::join(size, rank, problem);
+  shared::Joined joined;
+  if (!shared::join(id, size, rank, int64_t{initial_timeout_ms()} * 1'000'000, &joined, problem)) return nullptr;
+  return std::make_shared<shared::SharedWorld>(joined, rank);
 }
 
 infiniStatus_t not_a_communicator(const char* function, infinicclComm_t handle) {
@@ -180,6 +191,13 @@ infiniStatus_t infinicclGetNamedId(infinicclUniqueId_t* unique_id, const char* n
   return fail(__func__, INFINI_STATUS_BAD_PARAM, "%s", problem.c_str());
 }
 
+infiniStatus_t infinicclGetMpiId(infinicclUniqueId_t* unique_id) {
+  if (!unique_id) return fail(__func__, INFINI_STATUS_NULL_POINTER, "unique_id is null");
+  *unique_id = {};
+  std::memcpy(unique_id->internal, kMpiId, sizeof kMpiId);
+  return INFINI_STATUS_SUCCESS;
+}
+
 infiniStatus_t infinicclCommInitRank(infinicclComm_t* comm, int nranks, infinicclUniqueId_t comm_id, int rank) try {
   if (!comm) return fail(__func__, INFINI_STATUS_NULL_POINTER, "comm is null; the communicator goes there");
   if (nranks < 1 || nranks > kMaxRanks)
@@ -195,14 +213,12 @@ infiniStatus_t infinicclCommInitRank(infinicclComm_t* comm, int nranks, infinicc
                 "the thread's device is %s:%d; there are collectives for 'cpu': choose it with infinirtXSetDeviceType",
                 type, device);
   }
-  shared::Joined joined;
   std::string problem;
-  if (!shared::join(comm_id, nranks, rank, int64_t{initial_timeout_ms()} * 1'000'000, &joined, &problem))
-    return fail(__func__, INFINI_STATUS_INTERNAL_ERROR, "rank %d could not join: %s", rank, problem.c_str());
-  auto world = std::make_shared<shared::SharedWorld>(joined, rank);
+  const std::shared_ptr<World> world = join_world(comm_id, nranks, rank, &problem);
+  if (!world) return fail(__func__, INFINI_STATUS_INTERNAL_ERROR, "rank %d could not join: %s", rank, problem.c_str());
   monitor_add(world);
   auto communicator = std::make_unique<Communicator>();
-  communicator->world = std::move(world);
+  communicator->world = world;
   communicator->rank = rank;
   communicator->device_type = type;
   communicator->device = device;

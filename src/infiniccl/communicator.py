@@ -15,7 +15,7 @@ from ._operands import Operand, operand
 if TYPE_CHECKING:
     from types import TracebackType
 
-__all__ = ["Communicator", "ReduceOp", "init_all", "init_rank", "named_id", "unique_id"]
+__all__ = ["Communicator", "ReduceOp", "init_all", "init_rank", "mpi_id", "named_id", "unique_id"]
 
 _DEVICE_TYPES = {"cpu": 0, "nvidia": 1}  # infiniDevice_t
 
@@ -425,6 +425,11 @@ def unique_id() -> bytes:
 def named_id(name: str) -> bytes:
     """The id that all processes of this machine get for the same name, with no message between them."""
     return _core.named_id(name)
+
+
+def mpi_id() -> bytes:
+    """The id of all processes that MPI's launcher started, on any number of machines; needs `pip install mpich`."""
+    return _core.mpi_id()
 
 
 def init_rank(size: int, id: bytes, rank: int, device: infinirt.Device | str | None = None) -> Communicator:
