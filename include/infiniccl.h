@@ -51,7 +51,8 @@ __INFINI_C __export infiniStatus_t infinicclCommInitAll(infiniDevice_t device_ty
                                                         const int* device_ids);
 
 /* A new id. The calling process must live until all ranks have called infinicclCommInitRank; any process may make it, one of the
- * ranks usually does. All ranks have to be on this machine. */
+ * ranks usually does. All ranks are of the device type that is current on the calling thread; of CPU devices they have to be on this
+ * machine, for NVIDIA's the id is NCCL's. */
 __INFINI_C __export infiniStatus_t infinicclGetUniqueId(infinicclUniqueId_t* unique_id);
 
 /* The id that all processes get who give the same name, with no message between them. The process of rank 0 must live until all ranks

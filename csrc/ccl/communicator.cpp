@@ -11,6 +11,7 @@
 #include "ccl/local/world.h"
 #include "ccl/monitor.h"
 #include "ccl/mpi/world.h"
+#include "ccl/nccl/world.h"
 #include "ccl/runtime.h"
 #include "ccl/shared/world.h"
 
@@ -55,8 +56,12 @@ Slot* slot_of(Handles& h, infinicclComm_t handle) {
 
 constexpr char kMpiId[] = "infiniccl:m:";
 
-// By the transport that the id is of.
-std::shared_ptr<World> join_world(const infinicclUniqueId_t& id, int size, int rank, std::string* problem) {
+// Device types whose collectives are a library of their vendor's; all others go through memory of the host.
+bool has_vendor_library(int type) { return type == INFINI_DEVICE_NVIDIA; }
+
+// By the device's type, and by the transport that the id is of.
+std::shared_ptr<World> join_world(int type, const infinicclUniqueId_t& id, int size, int rank, std::string* problem) {
+  if (has_vendor_library(type)) return nccl::NcclWorld::join(id, size, rank, problem);
   if (std::strncmp(id.internal, kMpiId, sizeof kMpiId) == 0) return mpi::MpiWorld::join(size, rank, problem);
   shared::Joined joined;
   if (!shared::join(id, size, rank, int64_t{initial_timeout_ms()} * 1'000'000, &joined, problem)) return nullptr;
@@ -138,10 +143,10 @@ infiniStatus_t infinicclCommInitAll(infiniDevice_t device_type, infinicclComm_t*
   if (ndevice < 1 || ndevice > kMaxRanks)
     return fail(__func__, INFINI_STATUS_BAD_PARAM, "ndevice is %d; it must be 1 to %d", ndevice, kMaxRanks);
   const char* type = device_type_name(static_cast<int>(device_type));
-  if (!type || static_cast<int>(device_type) != INFINI_DEVICE_CPU) {
+  if (!type) {
     return fail(__func__, INFINI_STATUS_DEVICE_TYPE_NOT_SUPPORTED,
-                "device_type is %d (%s); there are collectives for INFINI_DEVICE_CPU (0)",
-                static_cast<int>(device_type), type ? type : "unknown");
+                "device_type is %d; there are collectives for INFINI_DEVICE_CPU (0) and INFINI_DEVICE_NVIDIA (1)",
+                static_cast<int>(device_type));
   }
   int count = 0;
   {
@@ -156,7 +161,16 @@ infiniStatus_t infinicclCommInitAll(infiniDevice_t device_type, infinicclComm_t*
                 "rank %d is to be on %s:%d, but there are %d such devices (INFINIRT_CPU_DEVICES says how many)", i,
                 type, device, count);
   }
-  auto world = std::make_shared<LocalWorld>(ndevice);
+  std::shared_ptr<World> world;
+  if (has_vendor_library(static_cast<int>(device_type))) {
+    std::vector<int> devices;
+    for (int i = 0; i < ndevice; ++i) devices.push_back(device_ids ? device_ids[i] : i);
+    std::string problem;
+    world = nccl::NcclWorld::make_all(devices, &problem);
+    if (!world) return fail(__func__, INFINI_STATUS_INTERNAL_ERROR, "%s", problem.c_str());
+  } else {
+    world = std::make_shared<LocalWorld>(ndevice);
+  }
   monitor_add(world);
   for (int i = 0; i < ndevice; ++i) {
     auto communicator = std::make_unique<Communicator>();
@@ -177,6 +191,20 @@ infiniStatus_t infinicclCommInitAll(infiniDevice_t device_type, infinicclComm_t*
 infiniStatus_t infinicclGetUniqueId(infinicclUniqueId_t* unique_id) try {
   if (!unique_id) return fail(__func__, INFINI_STATUS_NULL_POINTER, "unique_id is null");
   std::string problem;
+  const char* type = nullptr;
+  int device = 0;
+  if (auto error = current_device(&type, &device)) return fail_as_runtime(__func__, error);
+  if (has_vendor_library(device_type_number(type))) {
+    const nccl::Functions* library = nccl::library(&problem);
+    nccl::UniqueId id;
+    const int error = library ? library->GetUniqueId(&id) : nccl::kSuccess;
+    if (!library || error != nccl::kSuccess) {
+      return fail(__func__, INFINI_STATUS_INTERNAL_ERROR, "%s",
+                  library ? library->GetErrorString(error) : problem.c_str());
+    }
+    std::memcpy(unique_id, &id, sizeof id);
+    return INFINI_STATUS_SUCCESS;
+  }
   if (shared::make_unique_id(unique_id, &problem)) return INFINI_STATUS_SUCCESS;
   return fail(__func__, INFINI_STATUS_INTERNAL_ERROR, "%s", problem.c_str());
 } catch (const std::bad_alloc&) {
@@ -208,13 +236,14 @@ infiniStatus_t infinicclCommInitRank(infinicclComm_t* comm, int nranks, infinicc
   const char* type = nullptr;
   int device = 0;
   if (auto error = current_device(&type, &device)) return fail_as_runtime(__func__, error);
-  if (device_type_number(type) != INFINI_DEVICE_CPU) {
+  if (device_type_number(type) < 0) {
     return fail(__func__, INFINI_STATUS_DEVICE_TYPE_NOT_SUPPORTED,
-                "the thread's device is %s:%d; there are collectives for 'cpu': choose it with infinirtXSetDeviceType",
+                "the thread's device is %s:%d; there are collectives for 'cpu' and 'nvidia': choose with "
+                "infinirtXSetDeviceType",
                 type, device);
   }
   std::string problem;
-  const std::shared_ptr<World> world = join_world(comm_id, nranks, rank, &problem);
+  const std::shared_ptr<World> world = join_world(device_type_number(type), comm_id, nranks, rank, &problem);
   if (!world) return fail(__func__, INFINI_STATUS_INTERNAL_ERROR, "rank %d could not join: %s", rank, problem.c_str());
   monitor_add(world);
   auto communicator = std::make_unique<Communicator>();

@@ -23,7 +23,7 @@ def mpi(ranks: int, *command: str | Path, **environment: str) -> str:
 
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 def test_all_operations(ranks: int) -> None:
-    assert mpi(ranks, HERE / "process_rank.py", "matrix") == "agrees\n" * ranks
+    assert mpi(ranks, HERE / "process_rank.py", "matrix").count("agrees") == ranks
 
 
 def test_order_of_issue_decides() -> None:
@@ -90,7 +90,7 @@ def test_infinirt_run_on_hosts(tmp_path: Path) -> None:
         "infiniccl.destroy_process_group()\n"
     )
     said = output_of(sys.executable, "-m", "infinirt", "run", "-n", "2", "--hosts", "localhost", script)
-    assert said == "3\n3\n"
+    assert said.split() == ["3", "3"] or said.strip() == "33"  # lines of two processes may mix
 
 
 def test_a_rank_that_is_not_mpis() -> None:
