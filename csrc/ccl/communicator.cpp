@@ -1,5 +1,6 @@
 #include "ccl/communicator.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -36,11 +37,15 @@ struct Handles {
   std::vector<size_t> free;
 };
 
+Handles& handles();
+
 Handles& handles() {
   static Handles* instance = [] {
     auto* made = new Handles;
     void* range = mmap(nullptr, kSlots * kGenerations, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (range != MAP_FAILED) made->base = reinterpret_cast<uintptr_t>(range);
+    // A child that forks while another thread looks a handle up must still be able to.
+    pthread_atfork([] { handles().mutex.lock(); }, [] { handles().mutex.unlock(); }, [] { handles().mutex.unlock(); });
     return made;
   }();
   return *instance;

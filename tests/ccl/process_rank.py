@@ -134,6 +134,13 @@ def mismatch(comm: Communicator) -> None:
     report(comm, lambda: comm.all_reduce(np.ones(5 + comm.rank)))
 
 
+def mismatch_only(comm: Communicator) -> None:
+    try:
+        comm.all_reduce(np.ones(5 + comm.rank))
+    except infinirt.InfiniRTError as error:
+        print(error, flush=True)
+
+
 def leave(comm: Communicator) -> None:
     """The last rank destroys its communicator; the others still call."""
     if comm.rank == comm.size - 1:
@@ -150,7 +157,7 @@ def main() -> None:
     else:
         rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
         comm = infiniccl.init_rank(size, infiniccl.named_id(os.environ["NAME"]), rank, "cpu")
-    {f.__name__: f for f in (matrix, streams, die, hang, mismatch, leave)}[role](comm)
+    {f.__name__: f for f in (matrix, streams, die, hang, mismatch, mismatch_only, leave)}[role](comm)
     if role in ("matrix", "streams"):
         comm.close()
         print("agrees", flush=True)

@@ -79,6 +79,12 @@ except infinirt.InfiniRTError as error:
     assert "Barrier (operation 0) of rank 0 has waited" in mpi(2, "-c", code)
 
 
+def test_checking_mode_names_both_sides() -> None:
+    said = mpi(2, HERE / "process_rank.py", "mismatch_only", INFINICCL_CHECK="1")
+    assert said.count("rank 0 called AllReduce of 5 f64, sum, rank 1 called AllReduce of 6 f64, sum") == 2
+    assert mpi(2, HERE / "process_rank.py", "matrix", INFINICCL_CHECK="1").count("agrees") == 2
+
+
 def test_infinirt_run_on_hosts(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(

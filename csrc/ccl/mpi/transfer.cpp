@@ -180,7 +180,25 @@ int Transfer::begin_reduction(Handle comm) {
   }
 }
 
-int Transfer::begin(Handle collectives, Handle pairs) {
+int Transfer::begin(Handle collectives, Handle pairs, bool check) {
+  collectives_ = collectives;
+  pairs_ = pairs;
+  if (!check || between_two(part_.operation)) return begin_work();
+  called_.resize(static_cast<size_t>(part_.world->size));
+  called_[static_cast<size_t>(part_.rank)] = facts_of(part_);
+  return mpi_.Iallgather_c(reinterpret_cast<const void*>(kInPlace), 0, constant(kByte), called_.data(),
+                           sizeof(PartFacts), constant(kByte), collectives_, &request_);
+}
+
+void Transfer::compare() {
+  for (const PartFacts& other : called_) {
+    if (problem_.empty()) problem_ = difference(called_[0], other, part_.number);
+  }
+  called_.clear();
+}
+
+int Transfer::begin_work() {
+  const Handle collectives = collectives_, pairs = pairs_;
   if (reduces(part_.operation)) return begin_reduction(collectives);
   const size_t element = part_.element();
   const auto bytes = static_cast<Count>(part_.count * element);
@@ -230,7 +248,14 @@ int Transfer::test(bool* over) {
   int flag = 0;
   const int error = mpi_.Test(&request_, &flag, nullptr);
   *over = flag != 0;
-  if (error == kSuccess && *over) finish();
+  if (error != kSuccess || !*over) return error;
+  if (!called_.empty()) {
+    compare();
+    if (!problem_.empty()) return error;
+    *over = false;
+    return begin_work();
+  }
+  finish();
   return error;
 }
 
