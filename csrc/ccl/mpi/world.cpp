@@ -14,7 +14,8 @@ namespace infiniccl::mpi {
 
 namespace {
 
-constexpr int64_t kBusy_ns = 200'000;  // that it asks without a pause after something happened
+constexpr int64_t kBusy_ns =
+    5'000'000;  // that it asks without a pause after something happened: MPI moves only when asked
 constexpr auto kNap = std::chrono::microseconds(50);
 constexpr auto kIdle = std::chrono::milliseconds(500);
 
