@@ -51,12 +51,18 @@ __INFINI_C __export infiniStatus_t infinicclCommInitAll(infiniDevice_t device_ty
                                                         const int* device_ids);
 
 /* A new id. The calling process must live until all ranks have called infinicclCommInitRank; any process may make it, one of the
- * ranks usually does. All ranks have to be on this machine. */
+ * ranks usually does. All ranks are of the device type that is current on the calling thread; of CPU devices they have to be on this
+ * machine, for NVIDIA's the id is NCCL's. */
 __INFINI_C __export infiniStatus_t infinicclGetUniqueId(infinicclUniqueId_t* unique_id);
 
 /* The id that all processes get who give the same name, with no message between them. The process of rank 0 must live until all ranks
  * have called infinicclCommInitRank. A name may be used again once its communicator has been made. At most 76 characters. */
 __INFINI_C __export infiniStatus_t infinicclGetNamedId(infinicclUniqueId_t* unique_id, const char* name);
+
+/* The id of all processes that MPI's launcher started, on one machine or on several: rank and nranks are MPI's then. Needs an MPI library
+ * with the standard ABI of MPI 5.0 (libmpi_abi.so.1), which is looked for when the first rank is made. Operations of such a
+ * communicator cannot be captured, and sums are made in MPI's order. */
+__INFINI_C __export infiniStatus_t infinicclGetMpiId(infinicclUniqueId_t* unique_id);
 
 /* Joins the communicator `comm_id` as `rank` of `nranks`, on the calling thread's current device; returns when all ranks have joined, or
  * with an error after INFINICCL_TIMEOUT seconds. Ranks may be threads of one process, too. */

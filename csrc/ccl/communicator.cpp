@@ -1,15 +1,18 @@
 #include "ccl/communicator.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <new>
-#include <set>
 #include <vector>
 
 #include "ccl/generation.h"
 #include "ccl/local/world.h"
 #include "ccl/monitor.h"
+#include "ccl/mpi/world.h"
+#include "ccl/nccl/world.h"
 #include "ccl/runtime.h"
 #include "ccl/shared/world.h"
 
@@ -34,11 +37,15 @@ struct Handles {
   std::vector<size_t> free;
 };
 
+Handles& handles();
+
 Handles& handles() {
   static Handles* instance = [] {
     auto* made = new Handles;
     void* range = mmap(nullptr, kSlots * kGenerations, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (range != MAP_FAILED) made->base = reinterpret_cast<uintptr_t>(range);
+    // A child that forks while another thread looks a handle up must still be able to.
+    pthread_atfork([] { handles().mutex.lock(); }, [] { handles().mutex.unlock(); }, [] { handles().mutex.unlock(); });
     return made;
   }();
   return *instance;
@@ -50,6 +57,20 @@ Slot* slot_of(Handles& h, infinicclComm_t handle) {
   if (h.base == 0 || offset >= h.slots.size() * kGenerations) return nullptr;
   Slot& slot = h.slots[offset / kGenerations];
   return slot.communicator && slot.generation == offset % kGenerations ? &slot : nullptr;
+}
+
+constexpr char kMpiId[] = "infiniccl:m:";
+
+// Device types whose collectives are a library of their vendor's; all others go through memory of the host.
+bool has_vendor_library(int type) { return type == INFINI_DEVICE_NVIDIA; }
+
+// By the device's type, and by the transport that the id is of.
+std::shared_ptr<World> join_world(int type, const infinicclUniqueId_t& id, int size, int rank, std::string* problem) {
+  if (has_vendor_library(type)) return nccl::NcclWorld::join(id, size, rank, problem);
+  if (std::strncmp(id.internal, kMpiId, sizeof kMpiId) == 0) return mpi::MpiWorld::join(size, rank, problem);
+  shared::Joined joined;
+  if (!shared::join(id, size, rank, int64_t{initial_timeout_ms()} * 1'000'000, &joined, problem)) return nullptr;
+  return std::make_shared<shared::SharedWorld>(joined, rank);
 }
 
 infiniStatus_t not_a_communicator(const char* function, infinicclComm_t handle) {
@@ -127,10 +148,10 @@ infiniStatus_t infinicclCommInitAll(infiniDevice_t device_type, infinicclComm_t*
   if (ndevice < 1 || ndevice > kMaxRanks)
     return fail(__func__, INFINI_STATUS_BAD_PARAM, "ndevice is %d; it must be 1 to %d", ndevice, kMaxRanks);
   const char* type = device_type_name(static_cast<int>(device_type));
-  if (!type || static_cast<int>(device_type) != INFINI_DEVICE_CPU) {
+  if (!type) {
     return fail(__func__, INFINI_STATUS_DEVICE_TYPE_NOT_SUPPORTED,
-                "device_type is %d (%s); there are collectives for INFINI_DEVICE_CPU (0)",
-                static_cast<int>(device_type), type ? type : "unknown");
+                "device_type is %d; there are collectives for INFINI_DEVICE_CPU (0) and INFINI_DEVICE_NVIDIA (1)",
+                static_cast<int>(device_type));
   }
   int count = 0;
   {
@@ -145,7 +166,16 @@ infiniStatus_t infinicclCommInitAll(infiniDevice_t device_type, infinicclComm_t*
                 "rank %d is to be on %s:%d, but there are %d such devices (INFINIRT_CPU_DEVICES says how many)", i,
                 type, device, count);
   }
-  auto world = std::make_shared<LocalWorld>(ndevice);
+  std::shared_ptr<World> world;
+  if (has_vendor_library(static_cast<int>(device_type))) {
+    std::vector<int> devices;
+    for (int i = 0; i < ndevice; ++i) devices.push_back(device_ids ? device_ids[i] : i);
+    std::string problem;
+    world = nccl::NcclWorld::make_all(devices, &problem);
+    if (!world) return fail(__func__, INFINI_STATUS_INTERNAL_ERROR, "%s", problem.c_str());
+  } else {
+    world = std::make_shared<LocalWorld>(ndevice);
+  }
   monitor_add(world);
   for (int i = 0; i < ndevice; ++i) {
     auto communicator = std::make_unique<Communicator>();
@@ -166,6 +196,20 @@ infiniStatus_t infinicclCommInitAll(infiniDevice_t device_type, infinicclComm_t*
 infiniStatus_t infinicclGetUniqueId(infinicclUniqueId_t* unique_id) try {
   if (!unique_id) return fail(__func__, INFINI_STATUS_NULL_POINTER, "unique_id is null");
   std::string problem;
+  const char* type = nullptr;
+  int device = 0;
+  if (auto error = current_device(&type, &device)) return fail_as_runtime(__func__, error);
+  if (has_vendor_library(device_type_number(type))) {
+    const nccl::Functions* library = nccl::library(&problem);
+    nccl::UniqueId id;
+    const int error = library ? library->GetUniqueId(&id) : nccl::kSuccess;
+    if (!library || error != nccl::kSuccess) {
+      return fail(__func__, INFINI_STATUS_INTERNAL_ERROR, "%s",
+                  library ? library->GetErrorString(error) : problem.c_str());
+    }
+    std::memcpy(unique_id, &id, sizeof id);
+    return INFINI_STATUS_SUCCESS;
+  }
   if (shared::make_unique_id(unique_id, &problem)) return INFINI_STATUS_SUCCESS;
   return fail(__func__, INFINI_STATUS_INTERNAL_ERROR, "%s", problem.c_str());
 } catch (const std::bad_alloc&) {
@@ -180,6 +224,13 @@ infiniStatus_t infinicclGetNamedId(infinicclUniqueId_t* unique_id, const char* n
   return fail(__func__, INFINI_STATUS_BAD_PARAM, "%s", problem.c_str());
 }
 
+infiniStatus_t infinicclGetMpiId(infinicclUniqueId_t* unique_id) {
+  if (!unique_id) return fail(__func__, INFINI_STATUS_NULL_POINTER, "unique_id is null");
+  *unique_id = {};
+  std::memcpy(unique_id->internal, kMpiId, sizeof kMpiId);
+  return INFINI_STATUS_SUCCESS;
+}
+
 infiniStatus_t infinicclCommInitRank(infinicclComm_t* comm, int nranks, infinicclUniqueId_t comm_id, int rank) try {
   if (!comm) return fail(__func__, INFINI_STATUS_NULL_POINTER, "comm is null; the communicator goes there");
   if (nranks < 1 || nranks > kMaxRanks)
@@ -190,19 +241,18 @@ infiniStatus_t infinicclCommInitRank(infinicclComm_t* comm, int nranks, infinicc
   const char* type = nullptr;
   int device = 0;
   if (auto error = current_device(&type, &device)) return fail_as_runtime(__func__, error);
-  if (device_type_number(type) != INFINI_DEVICE_CPU) {
+  if (device_type_number(type) < 0) {
     return fail(__func__, INFINI_STATUS_DEVICE_TYPE_NOT_SUPPORTED,
-                "the thread's device is %s:%d; there are collectives for 'cpu': choose it with infinirtXSetDeviceType",
+                "the thread's device is %s:%d; there are collectives for 'cpu' and 'nvidia': choose with "
+                "infinirtXSetDeviceType",
                 type, device);
   }
-  shared::Joined joined;
   std::string problem;
-  if (!shared::join(comm_id, nranks, rank, int64_t{initial_timeout_ms()} * 1'000'000, &joined, &problem))
-    return fail(__func__, INFINI_STATUS_INTERNAL_ERROR, "rank %d could not join: %s", rank, problem.c_str());
-  auto world = std::make_shared<shared::SharedWorld>(joined, rank);
+  const std::shared_ptr<World> world = join_world(device_type_number(type), comm_id, nranks, rank, &problem);
+  if (!world) return fail(__func__, INFINI_STATUS_INTERNAL_ERROR, "rank %d could not join: %s", rank, problem.c_str());
   monitor_add(world);
   auto communicator = std::make_unique<Communicator>();
-  communicator->world = std::move(world);
+  communicator->world = world;
   communicator->rank = rank;
   communicator->device_type = type;
   communicator->device = device;

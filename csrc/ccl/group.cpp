@@ -52,7 +52,22 @@ infinirtError_t launch(Share share) {
     if (!conflict.empty()) return infinirtXSetLastError(infinirtErrorInvalidValue, conflict.c_str());
   }
   for (Part& part : share.parts) part.world->issue(part, identity);
-  return launch_batch(std::move(share.parts), share.stream, captured);
+  // One world at a time; what is left are steps.
+  std::vector<Part> steps;
+  for (size_t begin = 0; begin < share.parts.size();) {
+    World& world = *share.parts[begin].world;
+    size_t end = begin;
+    while (end < share.parts.size() && share.parts[end].world.get() == &world) ++end;
+    if (world.takes_streams()) {
+      const std::string problem = world.enqueue({share.parts.data() + begin, end - begin}, share.stream);
+      if (!problem.empty()) return infinirtXSetLastError(infinirtErrorUnknown, problem.c_str());
+    } else {
+      for (size_t i = begin; i < end; ++i) steps.push_back(std::move(share.parts[i]));
+    }
+    begin = end;
+  }
+  if (steps.empty()) return infinirtSuccess;
+  return launch_batch(std::move(steps), share.stream, captured);
 }
 
 Share& share_of(Group& group, const Communicator& communicator, infinirtStream_t stream) {
@@ -113,11 +128,19 @@ infiniStatus_t infinicclGroupEnd(infinicclComm_t comm) try {
   if (refused != INFINI_STATUS_SUCCESS)
     return fail(__func__, refused, "a call of the group was refused, so nothing of the group was issued");
   std::vector<std::shared_ptr<World>> begun;
+  std::shared_ptr<World> around;  // what waits until all shares are there
+  for (const Share& share : shares) {
+    for (const Part& part : share.parts) {
+      if (!around && part.world->takes_streams()) around = part.world;
+    }
+  }
+  if (around) around->begin_group();
   for (Share& share : shares) {
     std::vector<std::shared_ptr<World>> worlds;
     for (const Part& part : share.parts) worlds.push_back(part.world);
     if (auto error = launch(std::move(share))) {
       const infiniStatus_t status = fail_as_runtime(__func__, error);
+      if (around) around->end_group();
       // Ranks would wait for what was not issued.
       for (const auto& world : begun) {
         world->fail_with({INFINI_STATUS_INTERNAL_ERROR, infinirtErrorUnknown,
@@ -127,6 +150,8 @@ infiniStatus_t infinicclGroupEnd(infinicclComm_t comm) try {
     }
     begun.insert(begun.end(), worlds.begin(), worlds.end());
   }
+  const std::string problem = around ? around->end_group() : "";
+  if (!problem.empty()) return fail(__func__, INFINI_STATUS_INTERNAL_ERROR, "%s", problem.c_str());
   return INFINI_STATUS_SUCCESS;
 } catch (const std::bad_alloc&) {
   return fail("infinicclGroupEnd", INFINI_STATUS_INTERNAL_ERROR, "out of host memory");

@@ -5,7 +5,6 @@
 
 #include "ccl/communicator.h"
 #include "ccl/group.h"
-#include "ccl/loops/loops.h"
 #include "ccl/runtime.h"
 
 namespace infiniccl {
@@ -53,7 +52,7 @@ infiniStatus_t check_numbers(const Call& call, const World& world) {
     if (op < INFINICCL_SUM || op > INFINICCL_AVG)
       return fail(f, INFINI_STATUS_BAD_PARAM, "op is %d; it must be sum (0), prod (1), max (2), min (3) or avg (4)",
                   op);
-    if (!find_reduce_loop(call.dtype, call.reduction)) {
+    if (!world.can_reduce(call.dtype, call.reduction)) {
       return fail(f, INFINI_STATUS_BAD_TENSOR_DTYPE, "there is no %s of %s", reduction_name(call.reduction),
                   dtype_name(call.dtype));
     }
@@ -162,6 +161,12 @@ infiniStatus_t issue(const Call& call, infinicclComm_t comm, infinirtStream_t st
                   "stream %p is of %s:%d, but rank %d of the communicator is on %s:%d", static_cast<void*>(stream),
                   type, device, communicator->rank, communicator->device_type, communicator->device);
     }
+  }
+  if (world.takes_streams()) {
+    part.send = call.send;
+    part.recv = call.recv;
+    scope.reset();
+    return submit(call.function, *communicator, std::move(part), stream);
   }
   if (extent.send) {
     void* host = nullptr;

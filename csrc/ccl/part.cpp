@@ -35,6 +35,25 @@ constexpr OperationFacts kOperations[] = {
 
 const OperationFacts& facts(Operation operation) { return kOperations[static_cast<size_t>(operation)]; }
 
+uint64_t hash_of(const std::vector<size_t>& counts) {
+  uint64_t hash = 1469598103934665603u;
+  for (size_t count : counts) hash = (hash ^ count) * 1099511628211u;
+  return hash;
+}
+
+// Counts are represented by what is known of them, not by a list.
+Part part_of(const PartFacts& facts, uint64_t number) {
+  Part part;
+  part.operation = facts.operation;
+  part.dtype = facts.dtype;
+  part.reduction = facts.reduction;
+  part.rank = facts.rank;
+  part.root = facts.root;
+  part.count = facts.count;
+  part.number = number;
+  return part;
+}
+
 bool has_counts(Operation operation) {
   return operation == Operation::AllGatherV || operation == Operation::ReduceScatterV;
 }
@@ -126,6 +145,28 @@ std::string difference(const Part& a, const Part& b) {
   return format_text("%s in operation %llu: rank %d called %s, rank %d called %s", what,
                      static_cast<unsigned long long>(a.number), a.rank, describe(a).c_str(), b.rank,
                      describe(b).c_str());
+}
+
+PartFacts facts_of(const Part& part) {
+  PartFacts facts{};
+  facts.operation = part.operation;
+  facts.dtype = part.dtype;
+  facts.reduction = part.reduction;
+  facts.rank = part.rank;
+  facts.root = part.root;
+  facts.count = part.count;
+  facts.counts_sum = part.counts_before(static_cast<int>(part.counts.size()));
+  facts.counts_hash = hash_of(part.counts);
+  return facts;
+}
+
+std::string difference(const PartFacts& a, const PartFacts& b, uint64_t number) {
+  std::string found = difference(part_of(a, number), part_of(b, number));
+  if (found.empty() && (a.counts_sum != b.counts_sum || a.counts_hash != b.counts_hash)) {
+    found = format_text("different counts in operation %llu: %s of rank %d and of rank %d have not the same counts",
+                        static_cast<unsigned long long>(number), operation_name(a.operation), a.rank, b.rank);
+  }
+  return found;
 }
 
 size_t traffic(const Part& part, int ranks) {

@@ -77,6 +77,20 @@ std::string describe(const Part& part);
 // Why the two cannot be parts of one operation; "" if they can. Both are of the same key.
 std::string difference(const Part& a, const Part& b);
 
+// A part as the other processes see it.
+struct PartFacts {
+  Operation operation;
+  infiniDtype_t dtype;
+  infinicclReduceOp_t reduction;
+  int32_t rank, root;
+  uint64_t count;
+  uint64_t counts_sum, counts_hash;  // of all counts, if there are several
+};
+
+PartFacts facts_of(const Part& part);
+// As above, for the n-th operation.
+std::string difference(const PartFacts& a, const PartFacts& b, uint64_t number);
+
 // Bytes that the operation moves in and out of all ranks together, for the choice of where to run it.
 size_t traffic(const Part& part, int ranks);
 

@@ -3,11 +3,17 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "ccl/loops/loops.h"
+
 namespace infiniccl {
 
 World::World(int ranks) : size(ranks), counters_(static_cast<size_t>(ranks)), timeout_ms_(initial_timeout_ms()) {
   for (Counters& counters : counters_)
     counters.pairs.reset(new std::atomic<uint64_t>[4 * static_cast<size_t>(ranks)]());
+}
+
+bool World::can_reduce(infiniDtype_t dtype, infinicclReduceOp_t op) const {
+  return find_reduce_loop(dtype, op) != nullptr;
 }
 
 std::atomic<uint64_t>& World::counter(const Part& part) {

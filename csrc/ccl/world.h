@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,14 @@ class World : public std::enable_shared_from_this<World> {
   virtual void arrive(Part& part, Execution& execution, infinirtXStep_t step) = 0;
   // Whether arriving now may mean more work than the thread that issues should do.
   virtual bool is_much(const Part& part) = 0;
+  // Transports whose parts are no steps but calls on the stream itself: enqueue() takes one stream's share of a group, and says what
+  // was wrong ("": nothing). Buffers are the device's own addresses then.
+  virtual bool takes_streams() const { return false; }
+  virtual std::string enqueue(std::span<Part>, infinirtStream_t) { return ""; }
+  // Around the shares of several streams: the ranks of one thread must not wait for one another in between.
+  virtual void begin_group() {}
+  virtual std::string end_group() { return ""; }
+  virtual bool can_reduce(infiniDtype_t dtype, infinicclReduceOp_t op) const;
   // The rank issues nothing more.
   virtual void leave(int rank) = 0;
   // Called now and then by the monitor: looks for timeouts. True while anything waits.

@@ -14,7 +14,7 @@ b'\\x02\\x02'
 from __future__ import annotations
 
 from ._groups import Group, group
-from .communicator import Communicator, ReduceOp, init_all, init_rank, named_id, unique_id
+from .communicator import Communicator, ReduceOp, init_all, init_rank, mpi_id, named_id, unique_id
 from .process_group import (
     all_gather_into_tensor,
     all_reduce,
@@ -49,6 +49,7 @@ __all__ = [
     "init_all",
     "init_process_group",
     "init_rank",
+    "mpi_id",
     "named_id",
     "recv",
     "reduce",

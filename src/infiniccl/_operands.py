@@ -31,6 +31,8 @@ class Operand(NamedTuple):
     """Somebody else may look at the memory at any time, and knows no streams."""
     given: object
     """What was given: kept alive until the work is on its stream."""
+    place: Any = None
+    """Where infinicore's operators on it run, which may be recording."""
 
 
 def dtype_number(dtype: Any) -> int:
@@ -70,7 +72,9 @@ def operand(given: Any, dtype: Any, argument: str) -> Operand:
         owner = given._owner
         buffer = owner if isinstance(owner, infinirt.Buffer) else None
         host = buffer is None or bool(given._is_shared)
-        return Operand(given.data_ptr(), given.numel(), given.dtype.number, buffer, place.stream, host, given)
+        return Operand(
+            given.data_ptr(), given.numel(), given.dtype.number, buffer, place.stream, host, given, place
+        )
     interface = getattr(given, "__array_interface__", None)
     if interface is not None:
         _check_contiguous(interface.get("strides") is None, argument)

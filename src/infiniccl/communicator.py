@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import infinirt
@@ -15,7 +16,7 @@ from ._operands import Operand, operand
 if TYPE_CHECKING:
     from types import TracebackType
 
-__all__ = ["Communicator", "ReduceOp", "init_all", "init_rank", "named_id", "unique_id"]
+__all__ = ["Communicator", "ReduceOp", "init_all", "init_rank", "mpi_id", "named_id", "unique_id"]
 
 _DEVICE_TYPES = {"cpu": 0, "nvidia": 1}  # infiniDevice_t
 
@@ -158,16 +159,19 @@ class Communicator:
         target = source if recv is None else operand(recv, dtype, "recv")
         _check_sizes(source, target, source.elements, source.elements)
         on = self._stream(stream, source, target)
-        _core.all_reduce(
-            source.pointer,
-            target.pointer,
-            source.elements,
-            source.dtype,
-            _reduction(op),
-            self._handle,
-            on.handle,
+        self._issue(
+            on,
+            (source, target),
+            partial(
+                _core.all_reduce,
+                source.pointer,
+                target.pointer,
+                source.elements,
+                source.dtype,
+                _reduction(op),
+                self._handle,
+            ),
         )
-        issued(on, (source, target))
 
     def broadcast(
         self,
@@ -183,10 +187,19 @@ class Communicator:
         target = source if recv is None else operand(recv, dtype, "recv")
         _check_sizes(source, target, source.elements, source.elements)
         on = self._stream(stream, source, target)
-        _core.broadcast(
-            source.pointer, target.pointer, target.elements, target.dtype, root, self._handle, on.handle
+        self._issue(
+            on,
+            (source, target),
+            partial(
+                _core.broadcast,
+                source.pointer,
+                target.pointer,
+                target.elements,
+                target.dtype,
+                root,
+                self._handle,
+            ),
         )
-        issued(on, (source, target))
 
     def reduce(
         self,
@@ -203,10 +216,20 @@ class Communicator:
         target = source if recv is None else operand(recv, dtype, "recv")
         _check_sizes(source, target, source.elements, source.elements)
         on = self._stream(stream, source, target)
-        _core.reduce(
-            source.pointer, target.pointer, source.elements, source.dtype, _reduction(op), root, self._handle, on.handle
-        )  # fmt: skip
-        issued(on, (source, target))
+        self._issue(
+            on,
+            (source, target),
+            partial(
+                _core.reduce,
+                source.pointer,
+                target.pointer,
+                source.elements,
+                source.dtype,
+                _reduction(op),
+                root,
+                self._handle,
+            ),
+        )
 
     def all_gather(
         self, send: Any, recv: Any, *, dtype: Any = None, stream: infinirt.Stream | None = None
@@ -215,10 +238,13 @@ class Communicator:
         source, target = operand(send, dtype, "send"), operand(recv, dtype, "recv")
         _check_sizes(source, target, source.elements, self._size * source.elements)
         on = self._stream(stream, source, target)
-        _core.all_gather(
-            source.pointer, target.pointer, source.elements, source.dtype, self._handle, on.handle
+        self._issue(
+            on,
+            (source, target),
+            partial(
+                _core.all_gather, source.pointer, target.pointer, source.elements, source.dtype, self._handle
+            ),
         )
-        issued(on, (source, target))
 
     def all_gather_v(
         self,
@@ -234,8 +260,11 @@ class Communicator:
         self._check_counts(counts)
         _check_sizes(source, target, counts[self._rank], sum(counts))
         on = self._stream(stream, source, target)
-        _core.all_gather_v(source.pointer, target.pointer, counts, source.dtype, self._handle, on.handle)
-        issued(on, (source, target))
+        self._issue(
+            on,
+            (source, target),
+            partial(_core.all_gather_v, source.pointer, target.pointer, counts, source.dtype, self._handle),
+        )
 
     def reduce_scatter(
         self,
@@ -250,16 +279,19 @@ class Communicator:
         source, target = operand(send, dtype, "send"), operand(recv, dtype, "recv")
         _check_sizes(source, target, self._size * target.elements, target.elements)
         on = self._stream(stream, source, target)
-        _core.reduce_scatter(
-            source.pointer,
-            target.pointer,
-            target.elements,
-            source.dtype,
-            _reduction(op),
-            self._handle,
-            on.handle,
+        self._issue(
+            on,
+            (source, target),
+            partial(
+                _core.reduce_scatter,
+                source.pointer,
+                target.pointer,
+                target.elements,
+                source.dtype,
+                _reduction(op),
+                self._handle,
+            ),
         )
-        issued(on, (source, target))
 
     def reduce_scatter_v(
         self,
@@ -276,10 +308,19 @@ class Communicator:
         self._check_counts(counts)
         _check_sizes(source, target, sum(counts), counts[self._rank])
         on = self._stream(stream, source, target)
-        _core.reduce_scatter_v(
-            source.pointer, target.pointer, counts, source.dtype, _reduction(op), self._handle, on.handle
+        self._issue(
+            on,
+            (source, target),
+            partial(
+                _core.reduce_scatter_v,
+                source.pointer,
+                target.pointer,
+                counts,
+                source.dtype,
+                _reduction(op),
+                self._handle,
+            ),
         )
-        issued(on, (source, target))
 
     def all_to_all(
         self, send: Any, recv: Any, *, dtype: Any = None, stream: infinirt.Stream | None = None
@@ -289,8 +330,11 @@ class Communicator:
         each = source.elements // self._size
         _check_sizes(source, target, each * self._size, each * self._size)
         on = self._stream(stream, source, target)
-        _core.all_to_all(source.pointer, target.pointer, each, source.dtype, self._handle, on.handle)
-        issued(on, (source, target))
+        self._issue(
+            on,
+            (source, target),
+            partial(_core.all_to_all, source.pointer, target.pointer, each, source.dtype, self._handle),
+        )
 
     def gather(
         self,
@@ -310,8 +354,11 @@ class Communicator:
             _check_sizes(source, target, source.elements, self._size * source.elements)
         on = self._stream(stream, source, target)
         pointer = target.pointer if target else 0
-        _core.gather(source.pointer, pointer, source.elements, source.dtype, root, self._handle, on.handle)
-        issued(on, (source, target) if target else (source,))
+        self._issue(
+            on,
+            (source, target) if target else (source,),
+            partial(_core.gather, source.pointer, pointer, source.elements, source.dtype, root, self._handle),
+        )
 
     def scatter(
         self,
@@ -331,22 +378,33 @@ class Communicator:
             _check_sizes(source, target, self._size * target.elements, target.elements)
         on = self._stream(stream, target, source)
         pointer = source.pointer if source else 0
-        _core.scatter(pointer, target.pointer, target.elements, target.dtype, root, self._handle, on.handle)
-        issued(on, (source, target) if source else (target,))
+        self._issue(
+            on,
+            (source, target) if source else (target,),
+            partial(
+                _core.scatter, pointer, target.pointer, target.elements, target.dtype, root, self._handle
+            ),
+        )
 
     def send(self, send: Any, peer: int, *, dtype: Any = None, stream: infinirt.Stream | None = None) -> None:
         """Sends to rank `peer`, which receives."""
         source = operand(send, dtype, "send")
         on = self._stream(stream, source, None)
-        _core.send(source.pointer, source.elements, source.dtype, peer, self._handle, on.handle)
-        issued(on, (source,))
+        self._issue(
+            on,
+            (source,),
+            partial(_core.send, source.pointer, source.elements, source.dtype, peer, self._handle),
+        )
 
     def recv(self, recv: Any, peer: int, *, dtype: Any = None, stream: infinirt.Stream | None = None) -> None:
         """Receives what rank `peer` sends."""
         target = operand(recv, dtype, "recv")
         on = self._stream(stream, target, None)
-        _core.recv(target.pointer, target.elements, target.dtype, peer, self._handle, on.handle)
-        issued(on, (target,))
+        self._issue(
+            on,
+            (target,),
+            partial(_core.recv, target.pointer, target.elements, target.dtype, peer, self._handle),
+        )
 
     def barrier(self, *, stream: infinirt.Stream | None = None) -> None:
         """The stream goes on when the streams of all ranks have got here."""
@@ -373,6 +431,28 @@ class Communicator:
         if self._own_stream is None:
             self._own_stream = self._device.create_stream()
         return self._own_stream
+
+    def _issue(
+        self, stream: infinirt.Stream, operands: tuple[Operand, ...], call: Callable[[int], None]
+    ) -> None:
+        recording = next(
+            (each.place for each in operands if each.place is not None and each.place.is_recording), None
+        )
+        if recording is None:
+            call(stream.handle)
+            issued(stream, operands)
+            return
+        if in_group():
+            raise ValueError(
+                "a group cannot be recorded by infinicore; capture it, or record its calls one by one"
+            )
+
+        def replay(on: infinirt.Stream) -> None:
+            call(on.handle)
+            issued(on, operands)
+
+        recording.expect_others()
+        recording.record_call(replay)
 
     def _check_counts(self, counts: Sequence[int]) -> None:
         if len(counts) != self._size:
@@ -425,6 +505,11 @@ def unique_id() -> bytes:
 def named_id(name: str) -> bytes:
     """The id that all processes of this machine get for the same name, with no message between them."""
     return _core.named_id(name)
+
+
+def mpi_id() -> bytes:
+    """The id of all processes that MPI's launcher started, on any number of machines; needs `pip install mpich`."""
+    return _core.mpi_id()
 
 
 def init_rank(size: int, id: bytes, rank: int, device: infinirt.Device | str | None = None) -> Communicator:

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import infinirt
 
-from .communicator import Communicator, ReduceOp, init_rank, named_id
+from .communicator import Communicator, ReduceOp, init_rank, mpi_id, named_id
 
 __all__ = [
     "all_gather_into_tensor",
@@ -80,11 +80,17 @@ def init_process_group(
     size: int | None = None,
     name: str | None = None,
     device: infinirt.Device | str | None = None,
+    transport: str | None = None,
 ) -> Communicator:
     """Makes the program's communicator. Rank, size and a name come from the launcher's environment unless they are given.
 
-    All processes give the same name; it stands for this communicator until all ranks have joined.
+    All processes give the same name; it stands for this communicator until all ranks have joined. `transport` is "shared"
+    (memory of one machine) or "mpi", for processes that MPI's launcher has started, on any number of machines; by default what
+    `infinirt run` has chosen.
     """
+    transport = transport or os.environ.get("INFINICCL_TRANSPORT", "shared")
+    if transport not in ("shared", "mpi"):
+        raise ValueError(f"transport is {transport!r}; it must be 'shared' (memory) or 'mpi'")
     global _default
     if _default is not None:
         raise RuntimeError("there is a process group already; destroy_process_group() ends it")
@@ -95,7 +101,7 @@ def init_process_group(
         rank = told_rank if rank is None else rank
         size = told_size if size is None else size
         name = told_name if name is None else name
-    _default = init_rank(size, named_id(name), rank, device)
+    _default = init_rank(size, mpi_id() if transport == "mpi" else named_id(name), rank, device)
     return _default
 
 

@@ -400,3 +400,27 @@ def test_tensors_of_infinicore() -> None:
         for comm, tensor in zip(comms, tensors, strict=True):
             comm.all_reduce(tensor)
     assert tensors[0].tolist() == [[2.0] * 4] * 4
+
+
+def test_what_infinicore_records() -> None:
+    """A collective between recorded operators is called again at each run."""
+    infinicore = pytest.importorskip("infinicore")
+    comm = infiniccl.init_rank(1, infiniccl.unique_id(), 0, "cpu")
+    x = infinicore.ones((4,), dtype=infinicore.float32, device="cpu")
+    out = infinicore.zeros((4,), dtype=infinicore.float32, device="cpu")
+    before = infinicore.zeros((4,), dtype=infinicore.float32, device="cpu")
+
+    def group_it() -> None:
+        with infiniccl.group():
+            comm.all_reduce(before)
+
+    with infinicore.record("cpu") as recorded:
+        infinicore.add(x, x, out=before)
+        comm.all_reduce(before, op="max")
+        infinicore.add(before, x, out=out)
+        with pytest.raises(ValueError, match="a group cannot be recorded"):
+            group_it()
+    for value in (1.0, 5.0):
+        x.fill_(value)
+        recorded.graph.run()
+        assert out.tolist() == [3 * value] * 4

@@ -137,6 +137,11 @@ PyObject* unique_id(PyObject*, PyObject*) {
   return id_object(infinicclGetUniqueId(&id), id);
 }
 
+PyObject* mpi_id(PyObject*, PyObject*) {
+  infinicclUniqueId_t id;
+  return id_object(infinicclGetMpiId(&id), id);
+}
+
 PyObject* named_id(PyObject*, PyObject* name) {
   const char* text = PyUnicode_AsUTF8(name);
   if (!text) return nullptr;
@@ -271,6 +276,7 @@ PyMethodDef functions[] = {
     fast<set_timeout>("set_timeout"),
     {"init_all", init_all, METH_VARARGS, nullptr},
     {"unique_id", unique_id, METH_NOARGS, nullptr},
+    {"mpi_id", mpi_id, METH_NOARGS, nullptr},
     {"named_id", named_id, METH_O, nullptr},
     {"init_rank", init_rank, METH_VARARGS, nullptr},
     {"async_error", async_error, METH_O, nullptr},

@@ -15,16 +15,6 @@ inline constexpr int kSlots = 32;  // operations that are under way at the same 
 inline constexpr size_t kHalf = size_t{128} << 10;  // bytes that a rank hands over at a time; there are two halves
 inline constexpr size_t kMessage = 1000;
 
-// A part as the other processes see it.
-struct PartFacts {
-  Operation operation;
-  infiniDtype_t dtype;
-  infinicclReduceOp_t reduction;
-  int32_t rank, root;
-  uint64_t count;
-  uint64_t counts_sum, counts_hash;  // of all counts, if there are several
-};
-
 // What a participant of an operation has done so far. Only its own process writes it.
 struct alignas(64) Progress {
   std::atomic<uint64_t> handed_over;  // chunks that lie in its halves, or have; 0: it has not come yet

@@ -100,11 +100,17 @@ def run(
         typer.Argument(metavar="SCRIPT [ARGUMENTS]...", help="A Python file or program, and its arguments."),
     ],
     ranks: Annotated[int, typer.Option("-n", "--ranks", min=1, help="How many processes.")] = 1,
+    hosts: Annotated[
+        str,
+        typer.Option(
+            metavar="HOST,...", help="Machines to run on, through MPI's launcher (pip install mpich)."
+        ),
+    ] = "",
 ) -> None:
     """Starts a program several times, as the ranks of one process group: infiniccl.init_process_group() finds them."""
-    from infinirt.tools.launch import run
+    from infinirt.tools.launch import run, run_on_hosts
 
-    raise typer.Exit(run(command, ranks))
+    raise typer.Exit(run_on_hosts(command, ranks, hosts) if hosts else run(command, ranks))
 
 
 @app.command("new-backend")

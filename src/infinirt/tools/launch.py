@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 import uuid
+from pathlib import Path
 from types import FrameType
 
 _GRACE = 5.0  # seconds between asking a process to end and killing it
@@ -16,7 +18,7 @@ _GRACE = 5.0  # seconds between asking a process to end and killing it
 def run(command: list[str], ranks: int) -> int:
     """Starts the ranks and waits for them; the exit status is that of the first that failed, else 0."""
     name = uuid.uuid4().hex
-    words = [sys.executable, *command] if command[0].endswith(".py") else command
+    words = _words(command)
     processes: list[subprocess.Popen[bytes]] = []
 
     def forward(number: int, frame: FrameType | None) -> None:
@@ -37,6 +39,21 @@ def run(command: list[str], ranks: int) -> int:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def run_on_hosts(command: list[str], ranks: int, hosts: str) -> int:
+    """The same on several machines, through MPI's launcher: `mpiexec` beside Python, as the mpich wheel brings it, or on the PATH."""
+    beside = Path(sys.executable).with_name("mpiexec")
+    launcher = str(beside) if beside.exists() else shutil.which("mpiexec")
+    if launcher is None:
+        print("infinirt run: --hosts needs MPI's launcher, mpiexec: pip install mpich", file=sys.stderr)
+        return 127
+    told = ["env", "INFINICCL_TRANSPORT=mpi"]
+    return subprocess.call([launcher, "-n", str(ranks), "-hosts", hosts, *told, *_words(command)])
+
+
+def _words(command: list[str]) -> list[str]:
+    return [sys.executable, *command] if command[0].endswith(".py") else command
 
 
 def _wait(processes: list[subprocess.Popen[bytes]]) -> int:

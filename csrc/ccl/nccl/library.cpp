@@ -1,0 +1,112 @@
+#include "ccl/nccl/library.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+
+#include "ccl/part.h"
+#include "ccl/runtime.h"
+
+namespace infiniccl::nccl {
+
+namespace {
+
+constexpr char kName[] = "libnccl.so.2";
+
+struct Loaded {
+  Functions functions{};
+  bool usable = false;
+  std::string problem;
+};
+
+void* open_library(std::string* tried) {
+  if (const char* named = std::getenv("INFINICCL_NCCL_LIBRARY"); named && *named) {
+    void* found = dlopen(named, RTLD_NOW | RTLD_LOCAL);
+    if (!found) *tried = dlerror();
+    return found;
+  }
+  if (void* there = dlopen(kName, RTLD_NOW | RTLD_NOLOAD)) return there;
+  for (int i = 0; const char* folder = infinirtXGetLibraryFolder(i); ++i) {
+    const std::string path = std::string(folder) + "/nvidia/nccl/lib/" + kName;
+    if (void* found = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return found;
+  }
+  void* found = dlopen(kName, RTLD_NOW | RTLD_LOCAL);
+  if (!found) *tried = dlerror();
+  return found;
+}
+
+Loaded load() {
+  Loaded loaded;
+  std::string tried;
+  void* handle = open_library(&tried);
+  if (!handle) {
+    loaded.problem = format_text(
+        "NCCL was not found (%s); `pip install nvidia-nccl-cu12` brings it, INFINICCL_NCCL_LIBRARY names a copy",
+        tried.c_str());
+    return loaded;
+  }
+  Functions& f = loaded.functions;
+  const struct {
+    const char* name;
+    void** place;
+  } wanted[] = {
+#define WANTED(name) {"nccl" #name, reinterpret_cast<void**>(&f.name)}
+      WANTED(GetVersion),  WANTED(GetUniqueId), WANTED(CommInitAll),       WANTED(CommInitRank),
+      WANTED(CommDestroy), WANTED(CommAbort),   WANTED(CommGetAsyncError), WANTED(GetErrorString),
+      WANTED(GroupStart),  WANTED(GroupEnd),    WANTED(AllReduce),         WANTED(Broadcast),
+      WANTED(Reduce),      WANTED(AllGather),   WANTED(ReduceScatter),     WANTED(Send),
+      WANTED(Recv),
+#undef WANTED
+  };
+  for (const auto& each : wanted) {
+    *each.place = dlsym(handle, each.name);
+    if (*each.place) continue;
+    loaded.problem = format_text("the NCCL library has no %s; 2.7 or later is needed", each.name);
+    return loaded;
+  }
+  loaded.usable = true;
+  return loaded;
+}
+
+}  // namespace
+
+const Functions* library(std::string* problem) {
+  static const Loaded* loaded = new Loaded(load());
+  if (loaded->usable) return &loaded->functions;
+  *problem = loaded->problem;
+  return nullptr;
+}
+
+bool datatype(infiniDtype_t dtype, bool reduces, int* number, size_t* each) {
+  *each = 1;
+  switch (dtype) {
+    case INFINI_DTYPE_I8:
+      return *number = 0, true;
+    case INFINI_DTYPE_U8:
+    case INFINI_DTYPE_BYTE:
+      return *number = 1, true;
+    case INFINI_DTYPE_I32:
+      return *number = 2, true;
+    case INFINI_DTYPE_U32:
+      return *number = 3, true;
+    case INFINI_DTYPE_I64:
+      return *number = 4, true;
+    case INFINI_DTYPE_U64:
+      return *number = 5, true;
+    case INFINI_DTYPE_F16:
+      return *number = 6, true;
+    case INFINI_DTYPE_F32:
+      return *number = 7, true;
+    case INFINI_DTYPE_F64:
+      return *number = 8, true;
+    case INFINI_DTYPE_BF16:
+      return *number = 9, true;
+    default:
+      if (reduces) return false;
+      *number = 1;  // moved as bytes
+      *each = dtype_size(dtype);
+      return true;
+  }
+}
+
+}  // namespace infiniccl::nccl

@@ -1,0 +1,53 @@
+// NVIDIA's GPUs: every part is a call of NCCL's on the rank's own stream. Not tested on more than what is at hand.
+#pragma once
+
+#include <mutex>
+#include <vector>
+
+#include "ccl/nccl/library.h"
+#include "ccl/world.h"
+
+namespace infiniccl::nccl {
+
+class NcclWorld final : public World {
+ public:
+  // All ranks of this process; null with a message in *problem.
+  static std::shared_ptr<NcclWorld> make_all(const std::vector<int>& devices, std::string* problem);
+  // One rank, on the thread's current device.
+  static std::shared_ptr<NcclWorld> join(const infinicclUniqueId_t& id, int size, int rank, std::string* problem);
+
+  NcclWorld(const Functions& nccl, int size) : World(size), nccl_(nccl), comms_(static_cast<size_t>(size)) {}
+  ~NcclWorld() override;
+
+  // ---- parts go straight onto their streams
+  bool takes_streams() const override { return true; }
+  bool can_reduce(infiniDtype_t dtype, infinicclReduceOp_t op) const override;
+  std::string enqueue(std::span<Part> parts, infinirtStream_t stream) override;
+  void begin_group() override { nccl_.GroupStart(); }  // groups of NCCL's nest, and are the thread's
+  std::string end_group() override;
+
+  bool look(int64_t now) override;
+  void leave(int rank) override;
+  void arrive(Part&, Execution&, infinirtXStep_t) override {}
+  bool is_much(const Part&) override { return true; }
+  void part_dropped(const Part&) override {}
+
+ private:
+  struct Rank {
+    Comm comm = nullptr;
+    void* scratch = nullptr;  // a few bytes of its device, for barriers
+    int device = 0;
+    bool left = false;
+  };
+
+  void end_all() override;
+  void count_issued(const Part&, int) override {}
+  int call(const Part& part, Rank& rank, void* stream) const;
+  bool make_scratch(Rank& rank, std::string* problem) const;
+
+  const Functions& nccl_;
+  std::mutex mutex_;
+  std::vector<Rank> comms_;  // those of this process have a communicator
+};
+
+}  // namespace infiniccl::nccl
