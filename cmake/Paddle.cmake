@@ -4,7 +4,7 @@ set(INFINIRT_PADDLE_DIR ${INFINIRT_PACKAGE_DIR}/paddle_plugin)
 
 file(GLOB paddle_sources CONFIGURE_DEPENDS csrc/paddle/*.cpp)
 add_library(infinirt_paddle MODULE ${paddle_sources} csrc/backends/plugin/layouts.cpp)
-target_link_libraries(infinirt_paddle PRIVATE infinirt infinirt_flags)
+target_link_libraries(infinirt_paddle PRIVATE infiniccl infinirt infinirt_flags)
 target_include_directories(infinirt_paddle PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/csrc)
 # nodelete: PaddlePaddle calls into it from its static destructors.
 target_link_options(infinirt_paddle PRIVATE

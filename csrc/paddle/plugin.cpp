@@ -55,6 +55,7 @@ extern "C" void InitPlugin(infinirtPluginParams* params) {
   fill_in_devices(table, layout >= Layout::V3_1);
   fill_in_streams(table);
   fill_in_memory(table);
+  fill_in_collectives(table);
   if (!register_kernels(kDeviceType)) {
     return refuse(
         "this process has no PaddlePaddle; the plugin is for CUSTOM_DEVICE_ROOT, not for INFINIRT_PLUGIN_PATH");

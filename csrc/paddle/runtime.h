@@ -75,5 +75,6 @@ inline infinirtEvent_t event_of(infinirtPluginEvent_t event) { return reinterpre
 void fill_in_devices(infinirtPluginInterface& table, bool devices_in_facts);
 void fill_in_streams(infinirtPluginInterface& table);
 void fill_in_memory(infinirtPluginInterface& table);
+void fill_in_collectives(infinirtPluginInterface& table);
 
 }  // namespace infinirt::paddle

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
@@ -33,7 +34,7 @@ SIZES = (0, 1, 7, 256, 5000)
 RANKS = (1, 2, 3, 5, 8)
 
 
-def run(operation: str, ranks: int, count: int, dtype: str, op: str = "sum") -> None:
+def run(operation: str, ranks: int, count: int, dtype: str, op: str = "sum", captured: bool = False) -> None:
     rng = np.random.default_rng(zlib.crc32(repr((operation, ranks, count, dtype, op)).encode()))
     root = ranks // 2
     counts = varied_counts(count, ranks) if operation.endswith("_v") else [count] * ranks
@@ -55,9 +56,19 @@ def run(operation: str, ranks: int, count: int, dtype: str, op: str = "sum") -> 
             out.fill(0xA5)
     device.sync()
 
-    with infiniccl.group():
-        for comm, send, recv, stream in zip(comms, ins, outs, streams, strict=True):
-            issue(comm, operation, send, recv, op=op, root=root, counts=counts, dtype=dtype, stream=stream)
+    with ExitStack() as stack:
+        captures = [
+            stack.enter_context(infinirt.capture(stream, mode="relaxed")) for stream in streams if captured
+        ]
+        with infiniccl.group():
+            for comm, send, recv, stream in zip(comms, ins, outs, streams, strict=True):
+                issue(
+                    comm, operation, send, recv, op=op, root=root, counts=counts, dtype=dtype, stream=stream
+                )
+    graphs = [each.graph.instantiate() for each in captures]
+    for _ in range(2):
+        for graph, stream in zip(graphs, streams, strict=False):
+            graph.launch(stream)
     for stream in streams:
         stream.sync()
     kind = numpy_dtype(dtype)
@@ -76,6 +87,24 @@ def run(operation: str, ranks: int, count: int, dtype: str, op: str = "sum") -> 
 def test_every_size(operation: str, ranks: int) -> None:
     for count in SIZES:
         run(operation, ranks, count, "float32")
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_captured(operation: str) -> None:
+    """A graph for each rank, replayed twice."""
+    for ranks in (1, 2, 3, 8):
+        for count in (0, 7, 5000):
+            run(operation, ranks, count, "float32", captured=True)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("ranks", range(1, 9))
+def test_every_number_of_ranks_up_to_large_sizes(operation: str, ranks: int) -> None:
+    """From 1 KiB to 64 MiB in all buffers together, eager and captured."""
+    for size in (1 << 10, 1 << 16, 1 << 20, 64 << 20):
+        for captured in (False, True):
+            run(operation, ranks, size // 4 // ranks**2 + 1, "float32", captured=captured)
 
 
 @pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS, *COMPLEX, "bool"])

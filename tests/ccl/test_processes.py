@@ -71,14 +71,12 @@ def test_streams_and_graphs(schedule: str) -> None:
         assert outputs(processes) == ["agrees\n"] * 2
 
 
-@pytest.mark.parametrize("victim", [0, 2])
-def test_a_rank_is_killed_in_the_middle(victim: int) -> None:
-    """Rank 0 is the one that the others have found one another by."""
+def kill_in_the_middle(victim: int, delay: float) -> None:
     with ranks("die", 3) as processes:
         last = processes[2].stdout
         assert last is not None
         assert last.readline() == "ready\n"
-        time.sleep(0.05)
+        time.sleep(delay)
         processes[victim].send_signal(signal.SIGKILL)
         for rank, process in enumerate(processes):
             if rank == victim:
@@ -87,6 +85,18 @@ def test_a_rank_is_killed_in_the_middle(victim: int) -> None:
             assert process.returncode == 0, err
             assert f"the process of rank {victim} ended without destroying its communicator" in out
             assert float(out.split("after ")[1].split()[0]) < 20
+
+
+@pytest.mark.parametrize("victim", [0, 2])
+def test_a_rank_is_killed_in_the_middle(victim: int) -> None:
+    """Rank 0 is the one that the others have found one another by."""
+    kill_in_the_middle(victim, 0.05)
+
+
+@pytest.mark.soak
+def test_a_hundred_kills() -> None:
+    for number in range(100):
+        kill_in_the_middle(number % 3, number % 10 * 0.01)
 
 
 def test_a_rank_that_hangs_is_named() -> None:

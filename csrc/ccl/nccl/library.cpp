@@ -41,7 +41,7 @@ Loaded load() {
   void* handle = open_library(&tried);
   if (!handle) {
     loaded.problem = format_text(
-        "NCCL was not found (%s); `pip install nvidia-nccl-cu12` brings it, INFINICCL_NCCL_LIBRARY names a copy",
+        "NCCL was not found (%s); `pip install nvidia-nccl-cu13` brings it, INFINICCL_NCCL_LIBRARY names a copy",
         tried.c_str());
     return loaded;
   }
