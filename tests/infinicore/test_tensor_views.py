@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,14 @@ def test_dimensions_come_and_go_as_in_numpy(pair: Any, data: st.DataObject) -> N
     wanted = data.draw(st.lists(st.integers(1, 3), max_size=2)) + list(array.shape)
     same(tensor.broadcast_to(wanted), np.broadcast_to(array, wanted))
     same(tensor.T, array.T)
+
+
+def test_copies_of_nothing_whatever_the_strides() -> None:
+    base = infinicore.from_numpy(numbers([64]))
+    for shape in itertools.product((0, 1, 3), repeat=3):
+        for strides in itertools.product((1, 2, 4), repeat=3):
+            view = base.as_strided(list(shape), list(strides))
+            assert tuple(view.clone().shape) == shape
 
 
 def test_iterating_and_length() -> None:

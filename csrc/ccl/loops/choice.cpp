@@ -8,7 +8,7 @@ namespace {
 
 const loops::Table& best() {
 #ifdef INFINICCL_X86_LEVELS
-  static const loops::Table& chosen = []() -> const loops::Table& {
+  static const loops::Table* const chosen = [] {
     __builtin_cpu_init();
     const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
                     __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c") &&
@@ -16,10 +16,10 @@ const loops::Table& best() {
     const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                     __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
                     __builtin_cpu_supports("avx512vl");
-    if (v4) return loops::table_v4;
-    return v3 ? loops::table_v3 : loops::table_plain;
+    if (v4) return &loops::table_v4;
+    return v3 ? &loops::table_v3 : &loops::table_plain;
   }();
-  return chosen;
+  return *chosen;
 #else
   return loops::table_plain;
 #endif

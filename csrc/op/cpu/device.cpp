@@ -73,7 +73,8 @@ class PreparedWork final : public Prepared {
     // Larger only where a grid could not have as many blocks.
     work_.block_elements = std::max<int64_t>(16 * kTile, plan.nest.total / kMostBlocks + 1);
     for (int t = 0; t < plan.nest.operands; ++t) work_.route[t] = route_of(plan, t);
-    if (work_.kind == OperatorKind::Copy && is_transposition(plan.nest, work_.route[0].element_size)) {
+    if (work_.kind == OperatorKind::Copy && plan.nest.total > 0 &&
+        is_transposition(plan.nest, work_.route[0].element_size)) {
       // Whole rows, as many as a line of the cache has elements, or more.
       const int64_t row = plan.nest.size[0], rows = std::max<int64_t>(32, (work_.block_elements + row - 1) / row);
       work_.block_elements = rows * row;
