@@ -119,7 +119,9 @@ def gloo() -> dict[str, float]:
     for name, size in SIZES.items():
         tensor = torch.zeros(size // 4)
         result[name] = best(lambda tensor=tensor: torch.distributed.all_reduce(tensor), CALLS[name])
-    return result if torch.distributed.get_rank() == 0 else {}
+    rank = torch.distributed.get_rank()
+    torch.distributed.destroy_process_group()
+    return result if rank == 0 else {}
 
 
 # ---- the driver
@@ -206,6 +208,8 @@ def main() -> None:
 if __name__ == "__main__":
     roles = {each.__name__: each for each in (in_process, in_processes, over_mpi, mpi, gloo)}
     if len(sys.argv) == 2 and sys.argv[1] in roles:
-        print(json.dumps(roles[sys.argv[1]]()))
+        measured = roles[sys.argv[1]]()
+        if measured:
+            print(json.dumps(measured))
     else:
         main()

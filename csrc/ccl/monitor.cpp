@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -23,6 +24,7 @@ struct Monitor {
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<std::weak_ptr<World>> worlds;
+  size_t sweep_at = 64;  // worlds, before those that are gone are forgotten
   bool started = false;
   bool woken = false;
   std::atomic<bool> asleep{true};
@@ -107,6 +109,10 @@ void start(Monitor& m) {
 void monitor_add(std::weak_ptr<World> world) {
   Monitor& m = monitor();
   std::lock_guard guard(m.mutex);
+  if (m.worlds.size() >= m.sweep_at) {
+    std::erase_if(m.worlds, [](const auto& each) { return each.expired(); });
+    m.sweep_at = std::max<size_t>(64, 2 * m.worlds.size());
+  }
   m.worlds.push_back(std::move(world));
 }
 
