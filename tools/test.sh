@@ -5,7 +5,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
-second=(tests/conformance_kit tests/infinicore tests/ops)
+second=(tests/conformance_kit tests/infinicore tests/ops tests/unit tests/v0 tests/vendors)
 first=()
 for folder in tests/*/; do
     folder=${folder%/}
@@ -14,13 +14,13 @@ for folder in tests/*/; do
 done
 
 mkdir -p build/tests
-echo "== operators, infinicore and the kit run beside what follows: build/tests/second.log"
+echo "== beside what follows, to build/tests/second.log: ${second[*]}"
 "$@" "${second[@]}" >build/tests/second.log 2>&1 &
 other=$!
 trap 'kill "$other" 2>/dev/null' INT TERM
 "$@" "${first[@]}"
 status=$?
-echo "== operators, infinicore and the kit"
+echo "== ${second[*]}"
 wait "$other"
 other_status=$?
 cat build/tests/second.log
