@@ -141,6 +141,11 @@ def fused_ffn_trials(np: Any, random: Any) -> Any:
         }
 
 
+INPUT_IS_BROADCAST = (
+    "broadcasts_to(plan, tensor::input, tensor::out)",
+    "input must have the shape of out, or size 1 or no dimension where it is repeated",
+)
+
 OPERATORS: tuple[Operator, ...] = (
     Operator(
         "Gemm",
@@ -166,12 +171,7 @@ OPERATORS: tuple[Operator, ...] = (
         written=Written(
             {"out": "n p", "input": "*", "batch1": "b n m", "batch2": "b m p"},
             addbmm_trials,
-            rules=(
-                (
-                    "broadcasts_to(plan, tensor::input, tensor::out)",
-                    "input must have the shape of out, or size 1 or no dimension where it is repeated",
-                ),
-            ),
+            rules=(INPUT_IS_BROADCAST,),
             composed=True,
         ),
         attributes=(
@@ -192,12 +192,7 @@ OPERATORS: tuple[Operator, ...] = (
         written=Written(
             {"out": "n m", "input": "*", "vec1": "n", "vec2": "m"},
             addr_trials,
-            rules=(
-                (
-                    "broadcasts_to(plan, tensor::input, tensor::out)",
-                    "input must have the shape of out, or size 1 or no dimension where it is repeated",
-                ),
-            ),
+            rules=(INPUT_IS_BROADCAST,),
             composed=True,
         ),
         attributes=(
