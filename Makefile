@@ -14,6 +14,9 @@ JOBS   ?= $(shell nproc)
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
 
 SOURCES := pyproject.toml CMakeLists.txt $(shell find cmake csrc include src -not -path '*/__pycache__*')
+TREE    := build/package
+# The C++ tests take the objects of the package.
+export INFINIRT_CPP_RELEASE_TREE := $(CURDIR)/$(TREE)
 PYTEST  := $(BIN)/python -m pytest -q --timeout=300
 
 .DEFAULT_GOAL := test
@@ -32,7 +35,8 @@ $(VENV)/package: $(VENV)/tools $(SOURCES)
 	@echo "== building and installing infinirt"
 	@rm -rf build/dist
 	@$(PIP) wheel --no-build-isolation --no-deps --wheel-dir build/dist \
-	    --config-settings=cmake.define.INFINIRT_WERROR=ON .
+	    --config-settings=build-dir=$(TREE) --config-settings=cmake.define.INFINIRT_WERROR=ON \
+	    --config-settings=cmake.define.INFINIRT_BUILD_TESTS=ON .
 	@$(PIP) install "$$(echo build/dist/infinirt-*.whl)[test]"
 	@$(PIP) install --force-reinstall --no-deps build/dist/infinirt-*.whl
 	@touch $@

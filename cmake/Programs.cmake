@@ -3,10 +3,12 @@
 # Tests link the objects, not the library, so that they can reach what the library does not export.
 if(INFINIRT_BUILD_TESTS)
   enable_testing()
+  add_custom_target(cpp_tests) # whoever builds the package gets them only when asking
   file(GLOB test_sources CONFIGURE_DEPENDS tests/cpp/*_test.cpp)
   foreach(source IN LISTS test_sources)
     get_filename_component(name ${source} NAME_WE)
-    add_executable(${name} ${source})
+    add_executable(${name} EXCLUDE_FROM_ALL ${source})
+    add_dependencies(cpp_tests ${name})
     # What PyTorch loads looks the runtime's functions up in a library, as it does in PyTorch's process.
     if(name STREQUAL "torch_allocator_test")
       target_link_libraries(${name} PRIVATE infinirt infinirt_torch infinirt_flags)

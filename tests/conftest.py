@@ -49,6 +49,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="where the C++ tests are built (default: build/cpp, or INFINIRT_CPP_BUILD_ROOT)",
     )
     group.addoption(
+        "--cpp-release-tree",
+        default=os.environ.get("INFINIRT_CPP_RELEASE_TREE", ""),
+        help="a build folder of the package, configured with INFINIRT_BUILD_TESTS=ON: the C++ tests of the release"
+        " variant are built there, from its objects (default: INFINIRT_CPP_RELEASE_TREE, or a build of their own)",
+    )
+    group.addoption(
         "--part", metavar="I/N", help="only every N-th of the tests chosen, from the I-th (1 is the first)"
     )
 

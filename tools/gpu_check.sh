@@ -42,14 +42,14 @@ command -v ninja >/dev/null && generator=(-G Ninja)
 
 part gpu 30 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader
 part configure 120 cmake -S . -B "$BUILD_DIR" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release -DINFINIRT_WERROR=ON \
-    -DINFINIRT_BUILD_BENCHMARKS=ON -DPython_EXECUTABLE="$(command -v "$PYTHON")"
+    -DINFINIRT_BUILD_BENCHMARKS=ON -DINFINIRT_BUILD_TESTS=ON -DPython_EXECUTABLE="$(command -v "$PYTHON")"
 part build 300 cmake --build "$BUILD_DIR" --parallel "$JOBS"
 rm -rf "$STAGE"
 part install 60 cmake --install "$BUILD_DIR" --prefix "$STAGE"
 
 export PYTHONPATH=$STAGE${PYTHONPATH:+:$PYTHONPATH}
 export PYTHONUNBUFFERED=1
-export INFINIRT_CPP_BUILD_ROOT=$PWD/$BUILD_DIR/cpp
+export INFINIRT_CPP_BUILD_ROOT=$PWD/$BUILD_DIR/cpp INFINIRT_CPP_RELEASE_TREE=$PWD/$BUILD_DIR
 export CMAKE_BUILD_PARALLEL_LEVEL=$JOBS
 part import 30 "$PYTHON" -m infinirt --lib-dir
 

@@ -1,4 +1,6 @@
-"""Builds the C++ tests, variant after variant, beside the tests in Python: `python building.py ROOT VARIANT...`.
+"""Builds the C++ tests, variant after variant, beside the tests in Python: `python building.py ROOT TREE VARIANT...`.
+
+TREE is the folder in which the package was built, if that is known: the release takes its objects.
 
 What became of a variant stands in ROOT/VARIANT.outcome: an empty file is success.
 """
@@ -21,14 +23,18 @@ def outcome_file(root: Path, variant: str) -> Path:
     return root / f"{variant}.outcome"
 
 
-def build(root: Path, variant: str) -> str:
+def folder_of(root: Path, tree: str, variant: str) -> Path:
+    return Path(tree) if tree and variant == "release" else root / variant
+
+
+def build(root: Path, tree: str, variant: str) -> str:
     """What failed, or nothing."""
     from installed import directory, program
 
     cmake = program("cmake")
     if cmake is None:
         return "cmake is not installed: the C++ tests need it (pip install cmake ninja)"
-    folder = root / variant
+    folder = folder_of(root, tree, variant)
     configure = [
         cmake,
         f"-S{ROOT}",
@@ -47,9 +53,9 @@ def build(root: Path, variant: str) -> str:
     if not (folder / "CMakeCache.txt").exists() and ninja is not None:
         configure += ["-GNinja", f"-DCMAKE_MAKE_PROGRAM={ninja}"]
     compile_all = [
-        cmake, "--build", str(folder), "--parallel", os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", "2"),
+        cmake, "--build", str(folder), "--target", "cpp_tests", "--parallel", os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", "2"),
     ]  # fmt: skip
-    for command in (configure, compile_all):
+    for command in (compile_all,) if folder == Path(tree) else (configure, compile_all):
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode != 0:
             return f"{' '.join(command)}\n{done.stdout[-20000:]}"
@@ -59,13 +65,14 @@ def build(root: Path, variant: str) -> str:
 class Background:
     """One process that builds; tests wait for the variant that they need."""
 
-    def __init__(self, root: Path, variants: list[str]) -> None:
+    def __init__(self, root: Path, tree: str, variants: list[str]) -> None:
         self.root = root
+        self.tree = tree
         root.mkdir(parents=True, exist_ok=True)
         for variant in variants:
             outcome_file(root, variant).unlink(missing_ok=True)
         self.process = subprocess.Popen(
-            [sys.executable, __file__, str(root), *variants], stdin=subprocess.DEVNULL, start_new_session=True
+            [sys.executable, __file__, str(root), tree, *variants], stdin=subprocess.DEVNULL, start_new_session=True
         )
 
     def wait(self, variant: str) -> str:
@@ -85,9 +92,9 @@ background = pytest.StashKey[Background]()
 
 def main() -> None:
     sys.path.insert(0, str(TESTS))
-    root = Path(sys.argv[1])
-    for variant in sys.argv[2:]:
-        said = build(root, variant)
+    root, tree = Path(sys.argv[1]), sys.argv[2]
+    for variant in sys.argv[3:]:
+        said = build(root, tree, variant)
         file = outcome_file(root, variant)
         file.with_suffix(".new").write_text(said)
         file.with_suffix(".new").rename(file)

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from building import background
+from building import background, folder_of
 
 from plugin_files import toy
 from vendor_files import VENDORS, settings
@@ -171,7 +171,7 @@ def test_program_on_a_gpu(name: str, pytestconfig: pytest.Config) -> None:
 def built(cpp_variant: str, pytestconfig: pytest.Config) -> Path:
     builds = pytestconfig.stash[background]
     output = builds.wait(cpp_variant)
-    folder = None if output else builds.root / cpp_variant / "tests"
+    folder = None if output else folder_of(builds.root, builds.tree, cpp_variant) / "tests"
     if folder is None:
         pytest.fail(f"the {cpp_variant} build failed\n{output}", pytrace=False)
     return folder
