@@ -72,7 +72,9 @@ class Background:
         for variant in variants:
             outcome_file(root, variant).unlink(missing_ok=True)
         self.process = subprocess.Popen(
-            [sys.executable, __file__, str(root), tree, *variants], stdin=subprocess.DEVNULL, start_new_session=True
+            [sys.executable, __file__, str(root), tree, *variants],
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
         )
 
     def wait(self, variant: str) -> str:

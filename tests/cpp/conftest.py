@@ -18,7 +18,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     root = (config.rootpath / config.getoption("--cpp-build-root")).resolve()
     variants = [name for name in config.getoption("--cpp-variants").split(",") if name]
     # Some tests name their variant themselves: the release.
-    config.stash[background] = Background(root, config.getoption("--cpp-release-tree"), list(dict.fromkeys([*variants, "release"])))
+    config.stash[background] = Background(
+        root, config.getoption("--cpp-release-tree"), list(dict.fromkeys([*variants, "release"]))
+    )
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
