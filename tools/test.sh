@@ -5,7 +5,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
-second=(tests/conformance_kit tests/infinicore tests/ops tests/unit tests/v0 tests/vendors)
+second=(tests/conformance_kit tests/infinicore tests/ops tests/unit)
 first=()
 for folder in tests/*/; do
     folder=${folder%/}

@@ -24,6 +24,7 @@ struct Monitor {
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<std::weak_ptr<World>> worlds;
+  std::vector<std::shared_ptr<World>> released;
   size_t sweep_at = 64;  // worlds, before those that are gone are forgotten
   bool started = false;
   bool woken = false;
@@ -38,6 +39,7 @@ void after_fork() {
   new (&m.mutex) std::mutex;
   new (&m.changed) std::condition_variable;
   m.worlds.clear();
+  new std::vector<std::shared_ptr<World>>(std::move(m.released));  // the parent ends them
   m.started = false;
   m.woken = false;
   m.asleep.store(true);
@@ -52,9 +54,10 @@ Monitor& monitor() {
 }
 
 bool look_at_all(Monitor& m) {
-  std::vector<std::shared_ptr<World>> worlds;
+  std::vector<std::shared_ptr<World>> worlds, released;
   {
     std::lock_guard guard(m.mutex);
+    released.swap(m.released);
     std::erase_if(m.worlds, [](const auto& world) { return world.expired(); });
     for (const auto& weak : m.worlds) {
       if (auto world = weak.lock()) worlds.push_back(std::move(world));
@@ -114,6 +117,15 @@ void monitor_add(std::weak_ptr<World> world) {
     m.sweep_at = std::max<size_t>(64, 2 * m.worlds.size());
   }
   m.worlds.push_back(std::move(world));
+}
+
+void monitor_release(std::shared_ptr<World> world) {
+  {
+    Monitor& m = monitor();
+    std::lock_guard guard(m.mutex);
+    m.released.push_back(std::move(world));
+  }
+  monitor_wake();
 }
 
 void monitor_wake() {

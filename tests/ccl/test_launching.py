@@ -40,7 +40,7 @@ def test_a_script_with_options_of_its_own(tmp_path: Path) -> None:
         "infiniccl.all_reduce(array)\n"
         "infiniccl.broadcast(array, src=1)\n"
         "infiniccl.barrier()\n"
-        "print(comm.rank, array[0], sys.argv[1:], flush=True)\n"
+        "sys.stdout.write(f'{comm.rank} {array[0]} {sys.argv[1:]}\\n')\n"  # whole, even where Python does not buffer
         "infiniccl.destroy_process_group()\n"
     )
     said = output_of(*RUN, "-n", "3", script, "-n", "7", "--json")

@@ -1,5 +1,7 @@
 #include "ccl/nccl/world.h"
 
+#include <thread>
+
 #include "ccl/monitor.h"
 #include "ccl/runtime.h"
 
@@ -147,7 +149,43 @@ int NcclWorld::call(const Part& part, Rank& rank, void* stream) const {
   return kSuccess;
 }
 
+// The graph of a capture keeps the communicators whose operations it has: to destroy one, NCCL waits until all such graphs are gone,
+// and programs close communicators first.
+std::string NcclWorld::keep_for_graph(infinirtStream_t stream) {
+  enum infinirtStreamCaptureStatus status = infinirtStreamCaptureStatusNone;
+  unsigned long long capture = 0;
+  infinirtGraph_t graph = nullptr;
+  const infinirtGraphNode_t* nodes = nullptr;
+  size_t count = 0;
+  if (api().StreamGetCaptureInfo(stream, &status, &capture, &graph, &nodes, &count) != infinirtSuccess)
+    return infinirtXGetLastErrorMessage();
+  std::lock_guard guard(mutex_);
+  if (!graph || capture == latest_capture_) return "";
+  auto* kept = new std::shared_ptr<World>(shared_from_this());
+  const auto let_go = [](void* pointer) {
+    auto* held = static_cast<std::shared_ptr<World>*>(pointer);
+    monitor_release(std::move(*held));  // the device's functions may not be called here
+    delete held;
+  };
+  infinirtUserObject_t object = nullptr;
+  if (api().UserObjectCreate(&object, kept, let_go, 1, infinirtUserObjectNoDestructorSync) != infinirtSuccess) {
+    delete kept;
+    return infinirtXGetLastErrorMessage();
+  }
+  if (api().GraphRetainUserObject(graph, object, 1, infinirtGraphUserObjectMove) != infinirtSuccess) {
+    std::string problem = infinirtXGetLastErrorMessage();
+    api().UserObjectRelease(object, 1);
+    return problem;
+  }
+  latest_capture_ = capture;
+  return "";
+}
+
 std::string NcclWorld::enqueue(std::span<Part> parts, infinirtStream_t stream) {
+  if (parts.front().captured) {
+    std::string problem = keep_for_graph(stream);
+    if (!problem.empty()) return problem;
+  }
   void* native = nullptr;
   if (infinirtXStreamBeginNative(stream, &native) != infinirtSuccess) return infinirtXGetLastErrorMessage();
   int error = nccl_.GroupStart();
@@ -201,9 +239,17 @@ void NcclWorld::end_all() {
   std::lock_guard guard(mutex_);
   for (Rank& rank : comms_) {
     if (!rank.comm) continue;
-    const DeviceScope scope(kType, rank.device);
-    nccl_.CommAbort(rank.comm);  // frees it
+    // Frees it. What runs ends at once, but the call waits for graphs to go, too, and whoever fails must not.
+    const auto abort = [self = shared_from_this(), &nccl = nccl_, comm = rank.comm, device = rank.device] {
+      const DeviceScope scope(kType, device);
+      nccl.CommAbort(comm);
+    };
     rank.comm = nullptr;
+    if (latest_capture_ == 0) {
+      abort();
+    } else {
+      std::thread(abort).detach();
+    }
   }
 }
 

@@ -42,11 +42,13 @@ class NcclWorld final : public World {
 
   void end_all() override;
   void count_issued(const Part&, int) override {}
+  std::string keep_for_graph(infinirtStream_t stream);
   int call(const Part& part, Rank& rank, void* stream) const;
   bool make_scratch(Rank& rank, std::string* problem) const;
 
   const Functions& nccl_;
   std::mutex mutex_;
+  unsigned long long latest_capture_ = 0;  // its graph keeps this already
   std::vector<Rank> comms_;  // those of this process have a communicator
 };
 
