@@ -113,6 +113,20 @@ def run(
     raise typer.Exit(run_on_hosts(command, ranks, hosts) if hosts else run(command, ranks))
 
 
+@app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+def sanitize(
+    command: Annotated[
+        list[str], typer.Argument(metavar="SCRIPT [ARGUMENTS]...", help="A Python file, and its arguments.")
+    ],
+    json: Annotated[str, typer.Option("--json", metavar="FILE", help="Write what was found as JSON.")] = "",
+    leaks: Annotated[bool, typer.Option(help="Also say what was never freed.")] = True,
+) -> None:
+    """Runs a program and finds what its streams may do in the wrong order: races, use after free, and more. Exit status 9: found."""
+    from infinirt.sanitizer.command import run
+
+    raise typer.Exit(run(command, json, leaks))
+
+
 @app.command("new-backend")
 def new_backend(
     name: Annotated[str, typer.Argument(help="Name of the device type, such as mychip.")],

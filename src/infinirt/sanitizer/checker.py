@@ -1,0 +1,419 @@
+"""The checker: what a program's calls mean for the order of its work, and what that order leaves open.
+
+It knows no function of the API; calls.py says what each of them means in these words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from . import findings as kinds
+from .clocks import Clock, Stack, Timeline, Work, begin, join_all, joined
+from .findings import Finding, Place, bytes_at, described, on, site
+from .graphs import Action, Anything, Begin, End, Executable, Graph, Node, Touch
+from .memory import Access, Allocation, Memory, Segment
+
+Device = tuple[str, int]  # type and number
+
+
+@dataclass(eq=False)
+class Capture:
+    """What a capture has recorded; `ends` are the nodes that each stream's next one comes after."""
+
+    graph: Graph
+    origin: Stream
+    ends: dict[Stream, tuple[Node, ...]] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class Stream:
+    timeline: Timeline
+    device: Device
+    blocking: bool = True
+    legacy: bool = False
+    capture: Capture | None = None
+    waits: list[tuple[Event, Work | None]] = field(
+        default_factory=list
+    )  # the latest, with what the event stood for
+
+    @property
+    def name(self) -> str:
+        return self.timeline.name
+
+
+@dataclass(eq=False)
+class Event:
+    name: str
+    clock: Clock | None = None  # None: never recorded
+    stream: Stream | None = None
+    work: Work | None = None  # the latest of its stream when it was recorded
+    captured: tuple[Capture, tuple[Node, ...]] | None = None
+    destroyed: Stack | None = None
+
+
+class Checker:
+    """Calls go in, findings come out. Not for several threads at once."""
+
+    def __init__(self, report: Callable[[Finding], None] | None = None) -> None:
+        self.host = Timeline("the host")
+        self.memory = Memory()
+        self.streams: set[Stream] = set()
+        self.findings: list[Finding] = []
+        self._known: dict[tuple[object, ...], Finding] = {}
+        self._report = report
+        self._latest: dict[int, Work] = {}  # of each timeline
+
+    # ---- streams and what orders them
+
+    def add_stream(self, name: str, device: Device, *, blocking: bool = True, legacy: bool = False) -> Stream:
+        stream = Stream(Timeline(name), device, blocking, legacy)
+        self.streams.add(stream)
+        return stream
+
+    def remove_stream(self, stream: Stream) -> None:
+        """Its work goes on; whoever waits for the device waits for it."""
+        stream.blocking = stream.blocking and not stream.legacy
+
+    def _clock_before(self, stream: Stream) -> Clock:
+        """What the stream's next work comes after, beside its own work."""
+        clock = self.host.clock
+        if stream.legacy:
+            others = (each for each in self.streams if each.device == stream.device and each.blocking)
+            clock = joined(clock, join_all(each.timeline.clock for each in others))
+        elif stream.blocking:
+            for each in self.streams:
+                if each.legacy and each.device == stream.device:
+                    clock = joined(clock, each.timeline.clock)
+        return clock
+
+    def record(self, event: Event, stream: Stream, call: str = "", stack: Stack = ()) -> None:
+        if self._event_is_gone(event, call, stack):
+            return
+        if stream.capture is not None:
+            event.captured = (stream.capture, stream.capture.ends.get(stream, ()))
+            event.stream = stream
+            return
+        event.captured = None
+        event.clock = joined(stream.timeline.clock, self._clock_before(stream))
+        event.stream = stream
+        event.work = self._latest.get(stream.timeline.number)
+
+    def wait(self, stream: Stream, event: Event, call: str = "", stack: Stack = ()) -> None:
+        if self._event_is_gone(event, call, stack):
+            return
+        if event.captured is not None:
+            capture, nodes = event.captured
+            mine = capture.ends.get(stream, ())
+            capture.ends[stream] = tuple(dict.fromkeys((*mine, *nodes)))
+            stream.capture = capture
+            return
+        stream.waits = [*stream.waits[-15:], (event, event.work if event.clock is not None else None)]
+        if event.clock is not None:
+            stream.timeline.join(event.clock)
+
+    def host_waits_for_stream(self, stream: Stream) -> None:
+        self.host.join(joined(stream.timeline.clock, self._clock_before(stream)))
+
+    def host_waits_for_event(self, event: Event, call: str = "", stack: Stack = ()) -> None:
+        if not self._event_is_gone(event, call, stack) and event.clock is not None:
+            self.host.join(event.clock)
+
+    def host_waits_for_device(self, device: Device) -> None:
+        self.host.join(join_all(each.timeline.clock for each in self.streams if each.device == device))
+
+    def _event_is_gone(self, event: Event, call: str, stack: Stack) -> bool:
+        if event.destroyed is None:
+            return False
+        self.found(
+            kinds.EVENT,
+            f"{call} uses {event.name}, which was destroyed",
+            [Place(f"{call} is called", stack), Place("the event was destroyed", event.destroyed)],
+            "destroy the event after its last use, or make a new one",
+            key=(kinds.EVENT, site(stack, call)),
+        )
+        return True
+
+    # ---- work
+
+    def work(self, stream: Stream, call: str, stack: Stack, actions: Iterable[Action] = ()) -> None:
+        """A piece of work, put on the stream; in a capture it becomes a node."""
+        capture = stream.capture
+        if capture is not None:
+            node = capture.graph.add(call, stack, actions, capture.ends.get(stream, ()))
+            capture.ends[stream] = (node,)
+            return
+        work = begin(stream.timeline, call, stack, self._clock_before(stream))
+        self._do(work, actions)
+
+    def host_work(self, call: str, stack: Stack, actions: Iterable[Action]) -> None:
+        """What the host does itself, now."""
+        self._do(begin(self.host, call, stack, {}), actions)
+
+    def launch(self, executable: Executable, stream: Stream, call: str, stack: Stack) -> None:
+        if stream.capture is not None:
+            capture = stream.capture
+            node = capture.graph.add_graph(executable.graph, capture.ends.get(stream, ()), call, stack)
+            capture.ends[stream] = (node,)
+            return
+        start = begin(stream.timeline, call, stack, joined(self._clock_before(stream), executable.ended))
+        at = f"launched at {stack[0]}" if stack else "launched"
+        clocks: dict[Node, Clock] = {}
+        for node, timeline in executable.timelines():
+            before = joined(
+                stream.timeline.clock, join_all(clocks[each] for each in node.after if each in clocks)
+            )
+            timeline.clock = {timeline.number: timeline.clock.get(timeline.number, 0)}
+            work = begin(timeline, node.call, node.stack, before, f"{at} on {stream.name}")
+            clocks[node] = timeline.clock
+            self._do(work, node.actions)
+        stream.timeline.join(join_all(clocks.values()))
+        executable.ended = stream.timeline.clock
+        self._latest[stream.timeline.number] = start
+
+    def _do(self, work: Work, actions: Iterable[Action]) -> None:
+        self._latest[work.timeline.number] = work
+        for action in actions:
+            if isinstance(action, Touch):
+                self._touch(work, action)
+            elif isinstance(action, Begin):
+                if self.memory.starting_at(action.allocation.base) is not action.allocation:
+                    self.memory.add(action.allocation)
+                action.allocation.renew(action.allocation.is_hosts)
+            elif isinstance(action, End):
+                self._end(work, action.allocation)
+            else:
+                for allocation in self.memory.all():
+                    allocation.mark_written()
+
+    # ---- memory
+
+    def allocated(self, allocation: Allocation) -> None:
+        self.memory.add(allocation)
+
+    def freed_at_once(self, address: int, call: str, stack: Stack) -> None:
+        """By a call that waits for the device."""
+        allocation = self._to_free(address, call, stack)
+        if allocation is not None:
+            self._end(begin(self.host, call, stack, {}), allocation)
+
+    def freed_in_order(self, address: int, stream: Stream, call: str, stack: Stack) -> None:
+        allocation = self._to_free(address, call, stack)
+        if allocation is None:
+            return
+        for other in self.streams:  # those that were recorded as users: the free waits for them
+            if other.timeline.number in allocation.used_by:
+                stream.timeline.join(other.timeline.clock)
+        self.work(stream, call, stack, [End(allocation)])
+
+    def _to_free(self, address: int, call: str, stack: Stack) -> Allocation | None:
+        allocation = self.memory.starting_at(address)
+        if allocation is None or allocation.freed is None:
+            return allocation
+        freed = allocation.freed
+        self.found(
+            kinds.DOUBLE_FREE,
+            f"{call} frees memory that was freed before",
+            [
+                Place(f"{call} frees {address:#x}", stack),
+                Place(f"{freed.call} freed it {on(freed)}", freed.stack),
+            ],
+            "free it once",
+            allocation=allocation,
+            key=(kinds.DOUBLE_FREE, site(stack, call), site(freed.stack, freed.call)),
+        )
+        return None
+
+    def _end(self, work: Work, allocation: Allocation) -> None:
+        """The memory goes: nothing may still be using it, nothing may use it later."""
+        if not allocation.opaque:
+            for segment in allocation.segments:
+                for access in (segment.writer, *segment.readers):
+                    if access is not None and not access.work.is_before(work.clock):
+                        self._freed_in_use(work, allocation, segment, access)
+        allocation.freed = work
+
+    def _freed_in_use(self, work: Work, allocation: Allocation, segment: Segment, access: Access) -> None:
+        user = access.work
+        self.found(
+            kinds.FREE_IN_USE,
+            f"{work.call} {on(work)} frees memory that {user.call} {on(user)} may not have finished with",
+            [
+                Place(f"{work.call} frees it {on(work)}", work.stack),
+                Place(f"{user.call} {_verb(access)} {access.label}, {bytes_at(segment.begin, segment.end)}, {on(user)}",
+                      user.stack),
+            ],
+            f"let {work.timeline.name} wait for an event recorded on {user.timeline.name} after {user.call}, or free it on"
+            f" {user.timeline.name}; for cached memory, record_stream() says who else uses it",
+            missing=f"nothing orders {user.call} {on(user)} before the free {on(work)}",
+            allocation=allocation,
+            key=(kinds.FREE_IN_USE, site(work.stack, work.call), site(user.stack, user.call)),
+        )  # fmt: skip
+
+    def _touch(self, work: Work, touch: Touch) -> None:
+        allocation = self.memory.at(touch.address)
+        if allocation is None:
+            return
+        if allocation.freed is not None:
+            self._used_after_free(work, touch, allocation)
+            return
+        if touch.ranges is None:
+            if touch.writes:
+                allocation.mark_written()
+            return
+        access = Access(work, touch.writes, touch.label)
+        for first, last in touch.ranges:
+            begin_, end = max(first, allocation.base), min(last, allocation.end)
+            if last > allocation.end or first < allocation.base:
+                self._out_of_bounds(work, touch, allocation, first, last)
+            if begin_ >= end:
+                continue
+            for segment in allocation.touched(begin_, end):
+                self._touch_segment(access, allocation, segment)
+
+    def _touch_segment(self, access: Access, allocation: Allocation, segment: Segment) -> None:
+        clock = access.work.clock
+        before = [segment.writer] if segment.writer is not None else []
+        if access.writes:
+            before += segment.readers
+        if not allocation.opaque:
+            for earlier in before:
+                if earlier.work is not access.work and not earlier.work.is_before(clock):
+                    self._race(access, earlier, allocation, segment)
+        if access.writes:
+            segment.writer, segment.readers, segment.written = access, (), True
+            return
+        if not segment.written and not allocation.opaque:
+            self._never_written(access, allocation, segment)
+            segment.written = True  # told once
+        segment.readers = (*(each for each in segment.readers if not each.work.is_before(clock)), access)
+
+    # ---- what is said
+
+    def found(
+        self,
+        kind: str,
+        message: str,
+        places: Sequence[Place],
+        fix: str,
+        *,
+        missing: str = "",
+        allocation: Allocation | None = None,
+        key: tuple[object, ...],
+    ) -> None:
+        known = self._known.get(key)
+        if known is not None:
+            known.count += 1
+            return
+        memory = described(allocation) if allocation is not None else ""
+        finding = Finding(kind, message, list(places), fix, missing, memory, key=key)
+        self._known[key] = finding
+        self.findings.append(finding)
+        if self._report is not None:
+            self._report(finding)
+
+    def _race(self, access: Access, earlier: Access, allocation: Allocation, segment: Segment) -> None:
+        work, other = access.work, earlier.work
+        where = bytes_at(segment.begin, segment.end)
+        by_host = work.timeline is self.host
+        self.found(
+            kinds.HOST_TOO_EARLY if by_host else kinds.RACE,
+            f"{work.call} {_verb(access)} what {other.call} {_verb(earlier)}, and nothing orders the two",
+            [
+                Place(f"{work.call} {_verb(access)} {access.label}, {where}, {on(work)}", work.stack),
+                Place(f"{other.call} {_verb(earlier)} {earlier.label}, {where}, {on(other)}", other.stack),
+            ],
+            self._fix(work, other),
+            missing=self._missing(work, other),
+            allocation=allocation,
+            key=(kinds.RACE, site(work.stack, work.call), site(other.stack, other.call)),
+        )
+
+    def _fix(self, work: Work, other: Work) -> str:
+        if work.timeline is self.host:
+            return f"synchronise {other.timeline.name}, or an event recorded there after {other.call}, before {work.call}"
+        if work.where and other.where and work.where == other.where:
+            return f"both are nodes of one graph: let the node of {work.call} come after that of {other.call}"
+        return (
+            f"{work.timeline.name} should wait for an event recorded on {other.timeline.name} after {other.call}:"
+            " stream.wait(other_stream.record()) before the later call"
+        )
+
+    def _missing(self, work: Work, other: Work) -> str:
+        """Which edge is not there, and why one that looks as if it were is none."""
+        text = f"{other.call} {on(other)} before {work.call} {on(work)}"
+        waiting = next((each for each in self.streams if each.timeline is work.timeline), None)
+        for event, stood_for in reversed(waiting.waits if waiting else []):
+            if event.stream is None and event.clock is None:
+                return f"{text}: the stream waited for {event.name}, but that had not been recorded, and a wait for it does nothing"
+            if event.stream is not None and event.stream.timeline is other.timeline:
+                when = f"after {stood_for.call}" if stood_for is not None else "before any work there"
+                if stood_for is None or stood_for.tick < other.tick:
+                    return f"{text}: the stream waited for {event.name}, but that was recorded {when}, before {other.call} was issued"
+        return text
+
+    def _used_after_free(self, work: Work, touch: Touch, allocation: Allocation) -> None:
+        freed = allocation.freed
+        assert freed is not None
+        self.found(
+            kinds.USE_AFTER_FREE,
+            f"{work.call} uses {touch.label}, which was freed",
+            [
+                Place(f"{work.call} uses {touch.label}, {touch.address:#x}, {on(work)}", work.stack),
+                Place(f"{freed.call} freed it {on(freed)}", freed.stack),
+            ],
+            f"free it after {work.call}, on a stream that comes after {on(work).removeprefix('on ')}",
+            allocation=allocation,
+            key=(kinds.USE_AFTER_FREE, site(work.stack, work.call), site(freed.stack, freed.call)),
+        )
+
+    def _never_written(self, access: Access, allocation: Allocation, segment: Segment) -> None:
+        work = access.work
+        self.found(
+            kinds.UNWRITTEN,
+            f"{work.call} reads {access.label}, and nothing has been written there",
+            [
+                Place(
+                    f"{work.call} reads {access.label}, {bytes_at(segment.begin, segment.end)}, {on(work)}",
+                    work.stack,
+                )
+            ],
+            "copy something there, or fill it, before it is read; fresh memory holds whatever was in it",
+            allocation=allocation,
+            key=(kinds.UNWRITTEN, site(work.stack, work.call), access.label),
+        )
+
+    def _out_of_bounds(self, work: Work, touch: Touch, allocation: Allocation, first: int, last: int) -> None:
+        beyond = max(last - allocation.end, allocation.base - first)
+        self.found(
+            kinds.OUT_OF_BOUNDS,
+            f"{work.call} {'writes' if touch.writes else 'reads'} {touch.label} {beyond:,} bytes beyond its memory",
+            [Place(f"{work.call} touches {bytes_at(first, last)} {on(work)}", work.stack)],
+            "copy fewer bytes, begin elsewhere, or allocate more",
+            allocation=allocation,
+            key=(kinds.OUT_OF_BOUNDS, site(work.stack, work.call), touch.label),
+        )
+
+    def end(self) -> None:
+        """The program is over: what was allocated and never freed is a leak."""
+        for allocation in self.memory.all():
+            if allocation.is_leak:
+                self.found(
+                    kinds.LEAK,
+                    f"{allocation.size:,} bytes of {allocation.kind} were never freed",
+                    [
+                        Place(
+                            f"{allocation.call} allocated {bytes_at(allocation.base, allocation.end)}",
+                            allocation.stack,
+                        )
+                    ],
+                    "free it when its last use has been issued",
+                    key=(kinds.LEAK, site(allocation.stack, allocation.call)),
+                )
+
+
+def _verb(access: Access) -> str:
+    return "writes" if access.writes else "reads"
+
+
+__all__ = ["Anything", "Capture", "Checker", "Device", "Event", "Stream"]

@@ -1,0 +1,85 @@
+"""`infinirt sanitize script.py`: runs a program and says what its streams may do in the wrong order."""
+
+from __future__ import annotations
+
+import gc
+import json
+import runpy
+import sys
+import time
+import traceback
+from pathlib import Path
+
+from .. import Device
+from .findings import Finding
+from .observer import Sanitizer
+
+_PATIENCE = 1.0  # seconds
+FOUND = 9  # the exit status when the program itself succeeded
+
+
+def run(command: list[str], json_file: str, leaks: bool) -> int:
+    script, *arguments = command
+    if not Path(script).is_file():
+        print(f"infinirt sanitize: there is no file {script}", file=sys.stderr)
+        return 2
+    sanitizer = Sanitizer(_say)
+    status = _run_script(sanitizer, script, arguments)
+    if leaks and status == 0:
+        _let_go(sanitizer)
+        sanitizer.end()
+    sanitizer.stop()
+    _summary(sanitizer)
+    if json_file:
+        found = [finding.as_json() for finding in sanitizer.findings]
+        Path(json_file).write_text(json.dumps({"findings": found, "problems": sanitizer.problems}, indent=1))
+    return status or (FOUND if sanitizer.findings else 0)
+
+
+def _run_script(sanitizer: Sanitizer, script: str, arguments: list[str]) -> int:
+    before, path = sys.argv, sys.path[:]
+    sys.argv = [script, *arguments]
+    sys.path.insert(0, str(Path(script).resolve().parent))
+    sanitizer.start()
+    try:
+        names = runpy.run_path(script, run_name="__main__")
+        names.clear()  # what the program still holds it would let go of at its end
+    except SystemExit as ended:
+        if ended.code is None or ended.code == 0:
+            return 0
+        if isinstance(ended.code, int):
+            return ended.code
+        print(ended.code, file=sys.stderr)
+        return 1
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    finally:
+        sys.argv, sys.path[:] = before, path
+        gc.collect()
+    return 0
+
+
+def _let_go(sanitizer: Sanitizer) -> None:
+    """What graphs and host functions held goes when those have run."""
+    deadline = time.monotonic() + _PATIENCE
+    while sanitizer.leaks and time.monotonic() < deadline:
+        gc.collect()
+        time.sleep(0.01)
+        Device(
+            "cpu"
+        ).create_stream().close()  # objects that the runtime's threads dropped go with the next call
+
+
+def _say(finding: Finding) -> None:
+    print(f"\n{finding.text()}", file=sys.stderr, flush=True)
+
+
+def _summary(sanitizer: Sanitizer) -> None:
+    counts: dict[str, int] = {}
+    for finding in sanitizer.findings:
+        counts[finding.kind] = counts.get(finding.kind, 0) + 1
+    told = ", ".join(f"{count} × {kind}" for kind, count in counts.items()) or "nothing found"
+    print(f"\ninfinirt sanitize: {told}", file=sys.stderr)
+    for problem in dict.fromkeys(sanitizer.problems):
+        print(f"infinirt sanitize: the checker itself failed: {problem}", file=sys.stderr)

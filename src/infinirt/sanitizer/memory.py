@@ -1,0 +1,167 @@
+"""Memory as the checker knows it: allocations, and who touched which bytes of them last."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from .clocks import Stack, Work
+
+Range = tuple[int, int]  # addresses: the first byte, and the one behind the last
+MOST_RANGES = 4096  # of one access; what is more scattered is not checked for races
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Access:
+    work: Work
+    writes: bool
+    label: str  # "dst", "the operator's input b"
+
+
+@dataclass(slots=True)
+class Segment:
+    """Bytes with the same history."""
+
+    begin: int
+    end: int
+    written: bool  # there is something in it, whoever put it there
+    writer: Access | None = None
+    readers: tuple[Access, ...] = ()  # since, and not ordered by one another
+
+    def alike(self, other: Segment) -> bool:
+        return self.written == other.written and self.writer is other.writer and self.readers == other.readers
+
+
+@dataclass(eq=False)
+class Allocation:
+    base: int
+    size: int
+    kind: str  # "device memory of cpu:0", "pinned memory of the host"
+    call: str
+    stack: Stack
+    is_hosts: bool = False  # the program reads and writes it without a call
+    stream_ordered: bool = False
+    freed: Work | None = None
+    used_by: list[int] = field(default_factory=list)  # streams that the free waits for, as recorded
+    of_graph: bool = False  # lives in launches of a graph
+    opaque: bool = False  # somebody has it that cannot be seen: other processes, other libraries
+    segments: list[Segment] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.renew(self.is_hosts)
+
+    def renew(self, written: bool = False) -> None:
+        """As fresh memory."""
+        self.freed = None
+        self.segments = [Segment(self.base, self.base + self.size, written)]
+
+    @property
+    def is_leak(self) -> bool:
+        """If the program were over."""
+        return self.freed is None and not (self.opaque or self.of_graph)
+
+    @property
+    def end(self) -> int:
+        return self.base + self.size
+
+    def touched(self, begin: int, end: int) -> Iterator[Segment]:
+        """The segments of these bytes, cut so that they hold no others; they may be changed."""
+        segments = self.segments
+        first = bisect.bisect_right(segments, begin, key=lambda each: each.begin) - 1
+        first = self._cut(max(first, 0), begin)
+        last = bisect.bisect_left(segments, end, key=lambda each: each.begin) - 1
+        self._cut(last, end)
+        last = bisect.bisect_left(segments, end, key=lambda each: each.begin)
+        yield from segments[first:last]
+        self._merge(first, last)
+
+    def _cut(self, index: int, at: int) -> int:
+        """The place of the segment that begins there, after a cut where one is needed."""
+        segment = self.segments[index]
+        if not segment.begin < at < segment.end:
+            return index if segment.begin >= at else index + 1
+        rest = Segment(at, segment.end, segment.written, segment.writer, segment.readers)
+        segment.end = at
+        self.segments.insert(index + 1, rest)
+        return index + 1
+
+    def _merge(self, first: int, last: int) -> None:
+        """Neighbours with the same history become one, so that histories stay short."""
+        kept: list[Segment] = []
+        begin, stop = max(first - 1, 0), min(last + 1, len(self.segments))
+        for segment in self.segments[begin:stop]:
+            if kept and kept[-1].alike(segment):
+                kept[-1].end = segment.end
+            else:
+                kept.append(segment)
+        self.segments[begin:stop] = kept
+
+    def mark_written(self) -> None:
+        """Something may have been put anywhere."""
+        for segment in self.segments:
+            segment.written = True
+
+
+class Memory:
+    """All allocations that were seen, by address. What was freed stays until its addresses are given out again."""
+
+    def __init__(self) -> None:
+        self._bases: list[int] = []
+        self._by_base: dict[int, Allocation] = {}
+
+    def add(self, allocation: Allocation) -> None:
+        for old in list(self._overlapping(allocation.base, allocation.end)):
+            self.forget(old)
+        bisect.insort(self._bases, allocation.base)
+        self._by_base[allocation.base] = allocation
+
+    def forget(self, allocation: Allocation) -> None:
+        if self._by_base.get(allocation.base) is allocation:
+            del self._by_base[allocation.base]
+            self._bases.remove(allocation.base)
+
+    def at(self, address: int) -> Allocation | None:
+        """The allocation that the address lies in."""
+        place = bisect.bisect_right(self._bases, address) - 1
+        if place < 0:
+            return None
+        found = self._by_base[self._bases[place]]
+        return found if address < found.end or found.size == 0 == address - found.base else None
+
+    def starting_at(self, address: int) -> Allocation | None:
+        return self._by_base.get(address)
+
+    def all(self) -> Iterator[Allocation]:
+        yield from self._by_base.values()
+
+    def _overlapping(self, begin: int, end: int) -> Iterator[Allocation]:
+        place = max(bisect.bisect_right(self._bases, begin) - 1, 0)
+        for base in self._bases[place:]:
+            if base >= end:
+                return
+            found = self._by_base[base]
+            if found.end > begin or found.base == begin:
+                yield found
+
+
+def runs(address: int, shape: Sequence[int], strides: Sequence[int], size: int) -> list[Range] | None:
+    """The bytes of a tensor (strides in bytes); None when they are too scattered, an empty list when it has none."""
+    dimensions = sorted(
+        ((abs(stride), count) for stride, count in zip(strides, shape, strict=True) if count != 1)
+    )
+    if any(count == 0 for _, count in dimensions):
+        return []
+    first = address + sum(
+        stride * (count - 1) for stride, count in zip(strides, shape, strict=True) if stride < 0
+    )
+    length = size
+    while dimensions and dimensions[0][0] <= length:  # overlapping, or side by side
+        stride, count = dimensions.pop(0)
+        length = max(length, stride * (count - 1) + length)
+    starts = [first]
+    for stride, count in dimensions:
+        if len(starts) * count > MOST_RANGES:
+            return None
+        starts = [start + stride * i for i in range(count) for start in starts]
+    return sorted((start, start + length) for start in starts)

@@ -1,0 +1,233 @@
+"""Looks on while a program calls the runtime, in the process itself, and hands each call to the checker."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import sysconfig
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
+
+from .. import runtime as runtime  # the library is loaded
+from ..__main__ import installed_root
+from .calls import Call, Calls, Declared
+from .checker import Checker
+from .clocks import Stack
+from .findings import Finding
+
+_DEEPEST = 24  # frames of a stack
+
+
+class _Access(ctypes.Structure):
+    """infinirtXAccess."""
+
+    _fields_ = [
+        ("pointer", ctypes.c_uint64),
+        ("bytes", ctypes.c_size_t),
+        ("writes", ctypes.c_int),
+    ]
+
+
+class _ObservedCall(ctypes.Structure):
+    """infinirtXCall."""
+
+    _fields_ = [
+        ("number", ctypes.c_ulonglong),
+        ("function", ctypes.c_char_p),
+        ("signature", ctypes.c_char_p),
+        ("arguments", ctypes.POINTER(ctypes.c_ulonglong)),
+        ("argument_count", ctypes.c_int),
+        ("device_type", ctypes.c_char_p),
+        ("device", ctypes.c_int),
+        ("stack", ctypes.c_char_p),
+        ("result", ctypes.c_int),
+        ("created", ctypes.c_ulonglong),
+        ("begin_ns", ctypes.c_longlong),
+        ("end_ns", ctypes.c_longlong),
+        ("accesses", ctypes.POINTER(_Access)),
+        ("access_count", ctypes.c_int),
+    ]
+
+
+_CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(_ObservedCall))
+
+
+class _Observer(ctypes.Structure):
+    """infinirtXObserver."""
+
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("user", ctypes.c_void_p),
+        ("call_begin", _CALLBACK),
+        ("call_end", _CALLBACK),
+        ("work", ctypes.c_void_p),
+        ("order", ctypes.c_void_p),
+    ]
+
+
+_kept: list[object] = []  # callbacks that other threads may still be in
+
+
+class Sanitizer:
+    """Looks on from start() to stop(); `findings` are what was found so far. There is one at a time in a process."""
+
+    def __init__(self, report: Callable[[Finding], None] | None = None) -> None:
+        self._checker = Checker(report)
+        self._calls = Calls(self._checker, self._kernel_pointers)
+        self._lock = threading.RLock()
+        self._thread = threading.local()
+        self._signatures: dict[bytes, tuple[str, ...]] = {}
+        self._kernels: dict[int, list[tuple[int, int]] | None] = {}
+        self._library = ctypes.CDLL(str(installed_root() / "lib" / "libinfinirt.so.1"))
+        self._process = os.getpid()
+        self._running = False
+        self.problems: list[str] = []  # of the checker itself
+
+    @property
+    def leaks(self) -> int:
+        """How many allocations are not freed so far."""
+        with self._lock:
+            return sum(each.is_leak for each in self._checker.memory.all())
+
+    @property
+    def findings(self) -> list[Finding]:
+        return self._checker.findings
+
+    def start(self) -> None:
+        callback = _CALLBACK(self._call_ended)
+        observer = _Observer(ctypes.sizeof(_Observer), None, _CALLBACK(), callback, None, None)
+        _kept.extend((callback, observer))
+        self._set(ctypes.byref(observer))
+        self._running = True
+
+    def stop(self) -> None:
+        """Looks on no longer."""
+        if self._running and os.getpid() == self._process:
+            self._running = False
+            self._set(None)
+
+    def end(self) -> None:
+        """The program is over: what it has not freed is a leak."""
+        with self._lock:
+            self._checker.end()
+
+    def _set(self, observer: Any) -> None:
+        error = self._library.infinirtXSetObserver(observer)
+        if error:
+            raise RuntimeError("something else observes the runtime's calls already")
+
+    # ---- one call
+
+    def _call_ended(self, user: int | None, pointer: Any) -> None:
+        if not self._running:
+            return
+        try:
+            call = self._read(pointer.contents)
+            waiting = self._waiting()
+            waiting.append(call)
+            if len(waiting) > 1:
+                return  # the checker's own objects were collected as garbage, or it called itself: later
+            with self._lock:
+                while waiting:
+                    self._calls.take(waiting[0])
+                    waiting.pop(0)
+        except Exception as error:  # never into the program
+            self._waiting().clear()
+            self.problems.append(f"{type(error).__name__}: {error}")
+
+    def _waiting(self) -> list[Call]:
+        """Calls of this thread that the checker has not taken yet."""
+        if not hasattr(self._thread, "waiting"):
+            self._thread.waiting = []
+        calls: list[Call] = self._thread.waiting
+        return calls
+
+    def _read(self, seen: Any) -> Call:
+        return Call(
+            seen.function.decode(),
+            dict(zip(self._names(seen.signature), seen.arguments[: seen.argument_count], strict=False)),
+            seen.result,
+            seen.created,
+            ((seen.device_type or b"cpu").decode(), seen.device),
+            threading.get_ident(),
+            _stack(sys._getframe(2)),
+            [_declared(seen.accesses[i]) for i in range(seen.access_count)],
+        )
+
+    def _names(self, signature: bytes) -> tuple[str, ...]:
+        names = self._signatures.get(signature)
+        if names is None:
+            words = signature.decode().split(",") if signature else []
+            names = self._signatures[signature] = tuple(word.partition(":")[0] for word in words)
+        return names
+
+    def _kernel_pointers(self, function: int, arguments: int) -> list[int] | None:
+        """Those of a kernel's arguments that may be pointers; None where that cannot be known."""
+        if function not in self._kernels:
+            self._kernels[function] = self._parameters(function)
+        parameters = self._kernels[function]
+        if parameters is None or (parameters and not arguments):
+            return None
+        result = []
+        for place, size in parameters:
+            if size == 8:
+                value = ctypes.c_uint64.from_address(arguments + 8 * place).value
+                result.append(ctypes.c_uint64.from_address(value).value)
+        return result
+
+    def _parameters(self, function: int) -> list[tuple[int, int]] | None:
+        parameters: list[tuple[int, int]] = []
+        while True:
+            offset, size = ctypes.c_size_t(), ctypes.c_size_t()
+            error = self._library.infinirtFuncGetParamInfo(
+                ctypes.c_void_p(function),
+                ctypes.c_size_t(len(parameters)),
+                ctypes.byref(offset),
+                ctypes.byref(size),
+            )
+            if error:
+                self._library.infinirtGetLastError()
+                return parameters or None
+            parameters.append((len(parameters), size.value))
+
+
+def _declared(access: _Access) -> Declared:
+    return Declared(access.pointer, ((access.pointer, access.pointer + access.bytes),), bool(access.writes))
+
+
+_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # the package infinirt
+_SITE = os.path.dirname(_OWN)
+_HIDDEN = (
+    _OWN + os.sep,
+    os.path.join(_SITE, "infinicore") + os.sep,
+    os.path.join(_SITE, "infiniccl") + os.sep,
+    sysconfig.get_paths()["stdlib"] + os.sep,
+    "<frozen",
+)
+
+
+def _is_hidden(file: str) -> bool:
+    if "site-packages" in file.removeprefix(_SITE):
+        return f"{os.sep}_pytest{os.sep}" in file or f"{os.sep}pluggy{os.sep}" in file
+    return file.startswith(_HIDDEN)
+
+
+def _stack(frame: FrameType | None) -> Stack:
+    """The program's own lines, the innermost first; the runtime's and Python's are left out."""
+    return tuple(_lines(frame))[:_DEEPEST]
+
+
+def _lines(frame: FrameType | None) -> Iterator[str]:
+    while frame is not None:
+        code = frame.f_code
+        if code.co_filename.startswith(_HERE):
+            return  # who called the program
+        if not code.co_filename.startswith(_HIDDEN) or "site-packages" in code.co_filename.removeprefix(
+            _SITE
+        ):
+            yield f"{code.co_filename}:{frame.f_lineno} in {code.co_name}"
+        frame = frame.f_back

@@ -1,0 +1,26 @@
+"""For pytest: `pytest -p infinirt.sanitizer.pytest_plugin` fails every test in which something is found.
+
+Leaks are not looked for: fixtures and caches outlive tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import pytest
+
+from .observer import Sanitizer
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    sanitizer = Sanitizer()
+    sanitizer.start()
+    try:
+        result = yield
+    finally:
+        sanitizer.stop()
+    if sanitizer.findings:
+        text = "\n\n".join(finding.text() for finding in sanitizer.findings)
+        pytest.fail(f"the sanitizer found:\n\n{text}", pytrace=False)
+    return result

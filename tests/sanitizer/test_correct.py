@@ -1,0 +1,556 @@
+"""Correct programs: nothing may be found in any of them."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import itertools
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import infinirt
+from infinirt import runtime as rt
+from infinirt.sanitizer.observer import Sanitizer
+
+ROOT = Path(__file__).resolve().parents[2]
+SIZE = 4096
+DEFAULT = rt.infinirtMemcpyKind.infinirtMemcpyDefault
+RELAXED = rt.infinirtStreamCaptureMode.infinirtStreamCaptureModeRelaxed
+Program = Callable[[], None]
+PROGRAMS: list[Program] = []
+
+
+def correct(program: Program) -> Program:
+    PROGRAMS.append(program)
+    return program
+
+
+def ok(result: tuple) -> object:
+    assert result[0] == 0, result
+    return result[1] if len(result) > 1 else None
+
+
+def streams(count: int) -> Iterator[infinirt.Stream]:
+    device = infinirt.Device("cpu")
+    return (device.create_stream() for _ in range(count))
+
+
+def buffer(stream: infinirt.Stream, size: int = SIZE) -> infinirt.Buffer:
+    return infinirt.Device("cpu").allocate(size, stream=stream)
+
+
+@correct
+def one_stream() -> None:
+    (stream,) = streams(1)
+    data, copy = buffer(stream), buffer(stream)
+    data.fill(1, stream=stream)
+    copy.copy_from(data, stream=stream)
+    data.fill(2, stream=stream)
+    stream.sync()
+
+
+@correct
+def an_event_between_two_streams() -> None:
+    one, other = streams(2)
+    data, copy = buffer(one), buffer(other)
+    data.fill(1, stream=one)
+    other.wait(one.record())
+    copy.copy_from(data, stream=other)
+    one.wait(other.record())
+    data.fill(2, stream=one)
+    one.sync()
+
+
+@correct
+def readers_at_the_same_time() -> None:
+    one, other, third = streams(3)
+    data, copies = buffer(one), [buffer(other), buffer(third)]
+    data.fill(1, stream=one)
+    ready = one.record()
+    for stream, copy in zip((other, third), copies, strict=True):
+        stream.wait(ready)
+        copy.copy_from(data, stream=stream)
+    for stream in (other, third):
+        one.wait(stream.record())
+    data.fill(2, stream=one)
+    one.sync()
+
+
+@correct
+def parts_that_do_not_overlap() -> None:
+    one, other = streams(2)
+    data = buffer(one)
+    other.wait(one.record())
+    data[0:2048].fill(1, stream=one)
+    data[2048:SIZE].fill(2, stream=other)
+    one.sync()
+    other.sync()
+
+
+@correct
+def columns_of_one_matrix() -> None:
+    one, other = (ok(rt.infinirtStreamCreateWithFlags(1)) for _ in range(2))
+    data = ok(rt.infinirtMalloc(64 * 64))
+    ok(rt.infinirtMemset2DAsync(data, 64, 1, 32, 64, one))
+    ok(rt.infinirtMemset2DAsync(int(data) + 32, 64, 2, 32, 64, other))
+    ok(rt.infinirtDeviceSynchronize())
+    ok(rt.infinirtFree(data))
+
+
+@correct
+def synchronising_in_between() -> None:
+    one, other = streams(2)
+    data, copy = buffer(one), buffer(other)
+    data.fill(1, stream=one)
+    one.sync()
+    copy.copy_from(data, stream=other)
+    other.sync()
+    data.fill(2, stream=one)
+    one.sync()
+
+
+@correct
+def synchronising_the_device() -> None:
+    one, other = streams(2)
+    data, copy = buffer(one), buffer(other)
+    data.fill(1, stream=one)
+    infinirt.Device("cpu").sync()
+    copy.copy_from(data, stream=other)
+    infinirt.Device("cpu").sync()
+
+
+@correct
+def synchronising_an_event() -> None:
+    one, other = streams(2)
+    data, copy = buffer(one), buffer(other)
+    data.fill(1, stream=one)
+    one.record().sync()
+    copy.copy_from(data, stream=other)
+    other.sync()
+
+
+@correct
+def asking_until_it_is_done() -> None:
+    one, other = streams(2)
+    data, copy = buffer(one), buffer(other)
+    data.fill(1, stream=one)
+    event = one.record()
+    while not event.is_done:
+        pass
+    copy.copy_from(data, stream=other)
+    other.sync()
+
+
+@correct
+def a_chain_of_events() -> None:
+    all_streams = list(streams(6))
+    data = buffer(all_streams[0])
+    data.fill(0, stream=all_streams[0])
+    for before, after in itertools.pairwise(all_streams):
+        after.wait(before.record())
+        data.fill(1, stream=after)
+    all_streams[-1].sync()
+
+
+@correct
+def the_default_stream_orders_blocking_ones() -> None:
+    one, other = ok(rt.infinirtStreamCreate()), ok(rt.infinirtStreamCreate())
+    data, copy = ok(rt.infinirtMalloc(SIZE)), ok(rt.infinirtMalloc(SIZE))
+    ok(rt.infinirtMemsetAsync(data, 1, SIZE, one))
+    ok(rt.infinirtMemsetAsync(data, 2, SIZE, 0))
+    ok(rt.infinirtMemcpyAsync(copy, data, SIZE, DEFAULT, other))
+    ok(rt.infinirtDeviceSynchronize())
+    for pointer in (data, copy):
+        ok(rt.infinirtFree(pointer))
+
+
+@correct
+def synchronous_calls() -> None:
+    data, copy = ok(rt.infinirtMalloc(SIZE)), ok(rt.infinirtMalloc(SIZE))
+    host = (ctypes.c_char * SIZE)()
+    ok(rt.infinirtMemset(data, 1, SIZE))
+    ok(rt.infinirtMemcpy(copy, data, SIZE, DEFAULT))
+    ok(rt.infinirtMemcpy(ctypes.addressof(host), copy, SIZE, DEFAULT))
+    assert host[0] == b"\1"
+    for pointer in (data, copy):
+        ok(rt.infinirtFree(pointer))
+
+
+@correct
+def an_event_that_is_reused() -> None:
+    one, other = streams(2)
+    data, copy = buffer(one), buffer(other)
+    event = infinirt.Device("cpu").create_event()
+    for value in range(5):
+        other_done = other.record()
+        one.wait(other_done)
+        data.fill(value, stream=one)
+        one.record(event)
+        other.wait(event)
+        copy.copy_from(data, stream=other)
+    other.sync()
+
+
+@correct
+def two_buffers_in_turn() -> None:
+    load, work = streams(2)
+    halves = [buffer(load), buffer(load)]
+    result = buffer(work)
+    loaded: list[infinirt.Event | None] = [None, None]
+    used: list[infinirt.Event | None] = [None, None]
+    for step in range(8):
+        half = step % 2
+        if used[half] is not None:
+            load.wait(used[half])
+        halves[half].fill(step, stream=load)
+        loaded[half] = load.record()
+        work.wait(loaded[half])
+        result.copy_from(halves[half], stream=work)
+        used[half] = work.record()
+    work.sync()
+
+
+@correct
+def a_wait_for_an_event_nobody_needs_yet() -> None:
+    one, other = (ok(rt.infinirtStreamCreateWithFlags(1)) for _ in range(2))
+    free_again = ok(rt.infinirtEventCreate())
+    filled = ok(rt.infinirtEventCreate())
+    data, copy = ok(rt.infinirtMalloc(SIZE)), ok(rt.infinirtMalloc(SIZE))
+    for value in range(3):
+        ok(
+            rt.infinirtStreamWaitEvent(one, free_again, 0)
+        )  # in the first turn it is not recorded, and need not be
+        ok(rt.infinirtMemsetAsync(data, value, SIZE, one))
+        ok(rt.infinirtEventRecord(filled, one))
+        ok(rt.infinirtStreamWaitEvent(other, filled, 0))
+        ok(rt.infinirtMemcpyAsync(copy, data, SIZE, DEFAULT, other))
+        ok(rt.infinirtEventRecord(free_again, other))
+    ok(rt.infinirtDeviceSynchronize())
+    for pointer in (data, copy):
+        ok(rt.infinirtFree(pointer))
+
+
+@correct
+def memory_freed_on_the_stream_that_used_it() -> None:
+    (stream,) = streams(1)
+    for _ in range(10):
+        data = buffer(stream)
+        data.fill(1, stream=stream)
+        data.close(stream=stream)
+    stream.sync()
+
+
+@correct
+def memory_that_goes_to_another_stream_and_back() -> None:
+    one, other = (ok(rt.infinirtStreamCreateWithFlags(1)) for _ in range(2))
+    event = ok(rt.infinirtEventCreate())
+    data = ok(rt.infinirtMallocAsync(SIZE, one))
+    ok(rt.infinirtEventRecord(event, one))
+    ok(rt.infinirtStreamWaitEvent(other, event, 0))
+    ok(rt.infinirtMemsetAsync(data, 1, SIZE, other))
+    ok(rt.infinirtFreeAsync(data, other))
+    ok(rt.infinirtDeviceSynchronize())
+
+
+@correct
+def addresses_that_come_back() -> None:
+    one, other = (ok(rt.infinirtStreamCreateWithFlags(1)) for _ in range(2))
+    for stream in (one, other) * 5:
+        data = ok(rt.infinirtMallocAsync(SIZE, stream))
+        ok(rt.infinirtMemsetAsync(data, 1, SIZE, stream))
+        ok(rt.infinirtFreeAsync(data, stream))
+    ok(rt.infinirtDeviceSynchronize())
+
+
+@correct
+def cached_memory() -> None:
+    pool = infinirt.CachingPool("cpu")
+    one, other = streams(2)
+    for _ in range(5):
+        data, copy = pool.allocate(SIZE, stream=one), pool.allocate(SIZE, stream=other)
+        data.fill(1, stream=one)
+        other.wait(one.record())
+        copy.copy_from(data, stream=other)
+        data.close()
+        copy.close()
+    one.sync()
+    other.sync()
+    pool.close()
+
+
+@correct
+def cached_memory_with_record_stream() -> None:
+    pool = infinirt.CachingPool("cpu")
+    one, other = streams(2)
+    data = pool.allocate(SIZE, stream=one)
+    data.fill(1, stream=one)
+    other.wait(one.record())
+    data.record_stream(other)
+    copy = ok(rt.infinirtMalloc(SIZE))
+    ok(rt.infinirtMemcpyAsync(copy, int(data.handle), SIZE, DEFAULT, int(other.handle)))
+    data.close()
+    other.sync()
+    ok(rt.infinirtFree(copy))
+    pool.close()
+
+
+@correct
+def a_captured_graph() -> None:
+    main, side = streams(2)
+    data, copy = buffer(main), buffer(main)
+    main.sync()
+    with infinirt.capture(main) as captured:
+        data.fill(1, stream=main)
+        side.wait(main)
+        copy.copy_from(data, stream=side)
+        main.wait(side)
+        data.fill(2, stream=main)
+    ready = captured.graph.instantiate()
+    for _ in range(5):
+        ready.launch(main)
+    main.sync()
+
+
+@correct
+def a_graph_and_the_stream_around_it() -> None:
+    (stream,) = streams(1)
+    data, copy = buffer(stream), buffer(stream)
+    stream.sync()
+    with infinirt.capture(stream) as captured:
+        copy.copy_from(data, stream=stream)
+    ready = captured.graph.instantiate()
+    for value in range(3):
+        data.fill(value, stream=stream)
+        ready.launch(stream)
+        data.copy_from(copy, stream=stream)
+    stream.sync()
+
+
+@correct
+def a_graph_launched_on_two_streams_in_turn() -> None:
+    one, other = streams(2)
+    data = buffer(one)
+    one.sync()
+    with infinirt.capture(one) as captured:
+        data.fill(1, stream=one)
+    ready = captured.graph.instantiate()
+    ready.launch(one)
+    ready.launch(other)  # an executable graph runs once at a time
+    one.sync()
+    other.sync()
+
+
+@correct
+def a_graph_made_by_hand() -> None:
+    (stream,) = streams(1)
+    data, copy = buffer(stream), buffer(stream)
+    stream.sync()
+    graph = infinirt.Graph("cpu")
+    first = graph.add_fill(data, 1)
+    second = graph.add_copy(copy, data, dependencies=[first])
+    graph.add_fill(data, 2, dependencies=[second])
+    graph.instantiate().launch(stream)
+    stream.sync()
+
+
+@correct
+def a_graph_with_a_child() -> None:
+    (stream,) = streams(1)
+    data = buffer(stream)
+    stream.sync()
+    child = infinirt.Graph("cpu")
+    child.add_fill(data, 1)
+    graph = infinirt.Graph("cpu")
+    first = graph.add_child(child)
+    graph.add_fill(data, 2, dependencies=[first])
+    graph.instantiate().launch(stream)
+    stream.sync()
+
+
+@correct
+def memory_within_a_graph() -> None:
+    stream = ok(rt.infinirtStreamCreateWithFlags(1))
+    result = ok(rt.infinirtMalloc(SIZE))
+    ok(rt.infinirtStreamBeginCapture(stream, RELAXED))
+    data = ok(rt.infinirtMallocAsync(SIZE, stream))
+    ok(rt.infinirtMemsetAsync(data, 1, SIZE, stream))
+    ok(rt.infinirtMemcpyAsync(result, data, SIZE, DEFAULT, stream))
+    ok(rt.infinirtFreeAsync(data, stream))
+    graph = ok(rt.infinirtStreamEndCapture(stream))
+    ready = ok(rt.infinirtGraphInstantiate(graph, 0))
+    for _ in range(3):
+        ok(rt.infinirtGraphLaunch(ready, stream))
+    ok(rt.infinirtStreamSynchronize(stream))
+    ok(rt.infinirtGraphExecDestroy(ready))
+    ok(rt.infinirtGraphDestroy(graph))
+    ok(rt.infinirtFree(result))
+
+
+@correct
+def an_updated_graph() -> None:
+    one, other = streams(2)
+    first, second = buffer(one), buffer(one)
+    one.sync()
+    with infinirt.capture(one) as captured:
+        first.fill(1, stream=one)
+    ready = captured.graph.instantiate()
+    with infinirt.capture(one) as again:
+        second.fill(1, stream=one)
+    ready.update(again.graph)
+    ready.launch(one)
+    first.fill(2, stream=other)  # the graph writes the second now
+    one.sync()
+    other.sync()
+
+
+@correct
+def pinned_memory() -> None:
+    (stream,) = (ok(rt.infinirtStreamCreateWithFlags(1)),)
+    host, data = ok(rt.infinirtMallocHost(SIZE)), ok(rt.infinirtMalloc(SIZE))
+    ctypes.memset(host, 1, SIZE)
+    ok(rt.infinirtMemcpyAsync(data, host, SIZE, DEFAULT, stream))
+    ok(rt.infinirtStreamSynchronize(stream))
+    ctypes.memset(host, 2, SIZE)
+    ok(rt.infinirtMemcpyAsync(host, data, SIZE, DEFAULT, stream))
+    ok(rt.infinirtStreamSynchronize(stream))
+    ok(rt.infinirtFree(data))
+    ok(rt.infinirtFreeHost(host))
+
+
+@correct
+def pageable_memory() -> None:
+    (stream,) = streams(1)
+    data = buffer(stream)
+    values = np.arange(SIZE, dtype=np.uint8)
+    data.copy_from(values, stream=stream)
+    result = np.zeros_like(values)
+    data.copy_to(result, stream=stream)
+    stream.sync()
+    assert np.array_equal(result, values)
+
+
+@correct
+def two_devices() -> None:
+    first, second = infinirt.Device("cpu:0"), infinirt.devices("cpu")[-1]
+    one, two = first.create_stream(), second.create_stream()
+    data, copy = first.allocate(SIZE, stream=one), second.allocate(SIZE, stream=two)
+    data.fill(1, stream=one)
+    two.wait(one.record())
+    copy.copy_from(data, stream=two)
+    two.sync()
+
+
+@correct
+def host_functions() -> None:
+    one, other = streams(2)
+    data, seen = buffer(one), []
+    data.fill(1, stream=one)
+    one.launch_host_func(seen.append, 1)
+    other.wait(one.record())
+    data.fill(2, stream=other)
+    other.sync()
+    assert seen == [1]
+
+
+@correct
+def threads_that_wait_for_one_another() -> None:
+    one, other = streams(2)
+    data, copy = buffer(one), buffer(other)
+
+    def produce() -> None:
+        data.fill(1, stream=one)
+        one.sync()
+
+    thread = threading.Thread(target=produce)
+    thread.start()
+    thread.join()
+    copy.copy_from(data, stream=other)
+    other.sync()
+
+
+@correct
+def a_stream_destroyed_with_work_on_it() -> None:
+    one, other = streams(2)
+    data = buffer(other)
+    other.sync()
+    data.fill(1, stream=one)
+    done = one.record()
+    one.close()
+    other.wait(done)
+    data.fill(2, stream=other)
+    other.sync()
+
+
+@correct
+def arrays_that_look_at_device_memory() -> None:
+    (stream,) = streams(1)
+    data, copy = buffer(stream), buffer(stream)
+    stream.sync()
+    view = np.asarray(data)
+    view[:] = 7  # the host writes it itself
+    copy.copy_from(data, stream=stream)
+    stream.sync()
+    assert np.asarray(copy)[0] == 7
+
+
+@pytest.fixture(autouse=True)
+def quiet_before() -> None:
+    gc.collect()
+    infinirt.Device("cpu").create_stream().close()
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_nothing_is_found(program: Program) -> None:
+    sanitizer = Sanitizer()
+    sanitizer.start()
+    try:
+        program()
+    finally:
+        gc.collect()
+        sanitizer.stop()
+    assert not sanitizer.problems
+    assert not sanitizer.findings, "\n\n".join(finding.text() for finding in sanitizer.findings)
+
+
+EXAMPLES = [
+    "cpu_kernel", "graph_capture", "infinicore_runtime", "memory_pools", "numpy_and_dlpack", "streams_and_events",
+    "two_devices", "data_parallel",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_nothing_is_found_in_an_example(name: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "infinirt", "sanitize", ROOT / "examples" / f"{name}.py"],
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "nothing found" in done.stderr
+
+
+TESTS = ["unit/test_objects_stream.py", "unit/test_objects_event.py", "unit/test_objects_graph.py"]
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_nothing_is_found_in_tests(name: str) -> None:
+    done = subprocess.run(
+        [
+            sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "infinirt.sanitizer.pytest_plugin",
+            ROOT / "tests" / name,
+        ],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        cwd=ROOT,
+        env={**os.environ, "PYTEST_ADDOPTS": ""},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]

@@ -1,0 +1,35 @@
+"""Programs with a mistake each: it is found, with its kind, and explained. Their first lines say what must be said."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PLANTED = sorted((Path(__file__).parent / "planted").glob("*.py"))
+
+
+@pytest.mark.parametrize("program", PLANTED, ids=lambda path: path.stem)
+def test_it_is_found(program: Path, tmp_path: Path) -> None:
+    kind, *words = (word.strip() for word in program.read_text().splitlines()[0].removeprefix("#").split("|"))
+    report = tmp_path / "report.json"
+    done = subprocess.run(
+        [sys.executable, "-m", "infinirt", "sanitize", "--json", report, program],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "INFINIRT_CPU_DEVICES": "2"},
+    )
+    assert done.returncode == 9, done.stdout + done.stderr
+    said = json.loads(report.read_text())
+    assert not said["problems"]
+    assert [finding["kind"] for finding in said["findings"]] == [kind], done.stderr
+    for word in words:
+        assert word in done.stderr
+    for place in said["findings"][0]["places"]:
+        assert place["stack"], "every place has its line in the program"
+        assert place["stack"][0].startswith(str(program))
