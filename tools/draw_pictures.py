@@ -15,12 +15,12 @@ WIDTH, LEFT, LANE = 760, 120, 56
 STYLE = """
   .ground { fill: #ffffff; stroke: #d9dee4; } text { font: 14px system-ui, sans-serif; fill: #1b1f24; }
   .small { font-size: 12px; fill: #5a6470; } .lane { stroke: #d9dee4; } .arrow { stroke: #c4242b; fill: none; stroke-width: 2; }
-  .edge { stroke: #5a6470; fill: none; stroke-width: 1.5; } .tip { fill: #c4242b; } .tipe { fill: #5a6470; }
+  .edge { stroke: #5a6470; fill: none; stroke-width: 1.5; } .arrowhead { fill: #c4242b; } .edgehead { fill: #5a6470; }
   .a { fill: #cfe3fa; stroke: #2f7ed8; } .b { fill: #fbe0cc; stroke: #d8772f; } .c { fill: #d3efd7; stroke: #3fa34d; }
   .h { fill: #eceff2; stroke: #8c96a1; } .late { fill: none; stroke: #c4242b; stroke-dasharray: 5 4; }
   @media (prefers-color-scheme: dark) {
     .ground { fill: #14171a; stroke: #343b43; } text { fill: #e4e8ec; } .small { fill: #9aa5b1; } .lane { stroke: #343b43; }
-    .arrow { stroke: #ff6b6e; } .tip { fill: #ff6b6e; } .edge { stroke: #9aa5b1; } .tipe { fill: #9aa5b1; }
+    .arrow { stroke: #ff6b6e; } .arrowhead { fill: #ff6b6e; } .edge { stroke: #9aa5b1; } .edgehead { fill: #9aa5b1; }
     .a { fill: #17385f; stroke: #59a0ec; } .b { fill: #5a3413; stroke: #e99a5b; } .c { fill: #1b4a24; stroke: #5fc473; }
     .h { fill: #2a3037; stroke: #7b8794; } .late { stroke: #ff6b6e; }
   }
@@ -83,8 +83,8 @@ class Picture:
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {self.height}" role="img" '
             f'aria-labelledby="title about">\n<title id="title">{escape(self.title)}</title>\n'
             f'<desc id="about">{escape(self.about)}</desc>\n<style>{STYLE}</style>\n<defs>'
-            + marker.format(id="t", style="tip")
-            + marker.format(id="e", style="tipe")
+            + marker.format(id="t", style="arrowhead")
+            + marker.format(id="e", style="edgehead")
             + f'</defs>\n<rect class="ground" x="0.5" y="0.5" width="{WIDTH - 1}" height="{self.height - 1}" rx="8"/>\n'
             + "\n".join(self.parts)
             + "\n</svg>\n"
