@@ -50,9 +50,15 @@ typedef struct {
 __INFINI_C __export infiniStatus_t infinicclCommInitAll(infiniDevice_t device_type, infinicclComm_t* comms, int ndevice,
                                                         const int* device_ids);
 
+/* The same by the runtime's name of a device type ("cpu", "nvidia", that of a plugin), for types that InfiniCore has no number for. A
+ * plugin's collectives are its own (the xccl entries of infinirt_plugin.h); INFINI_STATUS_DEVICE_TYPE_NOT_SUPPORTED, with the reason,
+ * where it has none. */
+__INFINI_C __export infiniStatus_t infinicclCommInitAllOfType(const char* device_type, infinicclComm_t* comms,
+                                                              int ndevice, const int* device_ids);
+
 /* A new id. The calling process must live until all ranks have called infinicclCommInitRank; any process may make it, one of the
  * ranks usually does. All ranks are of the device type that is current on the calling thread; of CPU devices they have to be on this
- * machine, for NVIDIA's the id is NCCL's. */
+ * machine, for NVIDIA's the id is NCCL's, for a plugin's its own. */
 __INFINI_C __export infiniStatus_t infinicclGetUniqueId(infinicclUniqueId_t* unique_id);
 
 /* The id that all processes get who give the same name, with no message between them. The process of rank 0 must live until all ranks
@@ -77,9 +83,12 @@ __INFINI_C __export infiniStatus_t infinicclCommAbort(infinicclComm_t comm);
 
 __INFINI_C __export infiniStatus_t infinicclCommGetRank(infinicclComm_t comm, int* rank);
 __INFINI_C __export infiniStatus_t infinicclCommGetSize(infinicclComm_t comm, int* nranks);
-/* Either pointer may be null. */
+/* Either pointer may be null. The type is INFINI_DEVICE_TYPE_COUNT where InfiniCore has no number for it. */
 __INFINI_C __export infiniStatus_t infinicclCommGetDevice(infinicclComm_t comm, infiniDevice_t* device_type,
                                                           int* device_id);
+
+/* The runtime's name of the device type; it lives as long as the process. */
+__INFINI_C __export infiniStatus_t infinicclCommGetDeviceType(infinicclComm_t comm, const char** device_type);
 
 /* Whether the communicator has failed. `status` is INFINI_STATUS_SUCCESS and `message` "" if not. The message, which may be left out by a
  * null pointer, is valid until the communicator is destroyed. */

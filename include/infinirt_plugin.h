@@ -205,7 +205,12 @@ typedef struct infinirtPluginInterface {
   INFINIRT_PLUGIN_FN(destroy_eigen_device)(infinirtPluginDevice_t device, void** eigen);
   void* reserved_info_api[8];
 
-  /* ---- Collectives: not used by the runtime yet --------------------------------------------------------------------- */
+  /* ---- Collectives: infiniccl's, on this device type ------------------------------------------------------------------
+   * The first five and the operations a program uses are needed; gather, scatter and what has counts are made of others. Operations
+   * are work of the given stream, which infiniccl waits for (query_stream, synchronize_stream). Several ranks of one process are
+   * made, and called, by one thread between group_start and group_end, each with its device current. Of ranks in several processes
+   * each calls in the order in which its program issued. Entries are called one at a time as all others are, but for
+   * xccl_comm_init_rank outside a group, which waits for the other ranks. `id` has at most 128 bytes. */
 
   INFINIRT_PLUGIN_FN(xccl_get_comm_name)(infinirtPluginComm_t comm, char* name);
   INFINIRT_PLUGIN_FN(xccl_get_unique_id_size)(size_t* size);

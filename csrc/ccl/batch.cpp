@@ -44,6 +44,7 @@ infinirtXStepResult run(void* data, infinirtXStep_t step, int in_caller) {
     execution = &batch.execution.emplace(step, count, false);
   }
   for (Part& part : batch.parts) part.world->arrive(part, *execution, step);
+  for (const Part& part : batch.parts) part.world->batch_arrived();  // the batch stays until arrived()
   return execution->arrived() ? infinirtXStepDone : infinirtXStepParked;
 }
 

@@ -13,6 +13,7 @@
 #include "ccl/monitor.h"
 #include "ccl/mpi/world.h"
 #include "ccl/nccl/world.h"
+#include "ccl/plugin/world.h"
 #include "ccl/runtime.h"
 #include "ccl/shared/world.h"
 
@@ -59,18 +60,49 @@ Slot* slot_of(Handles& h, infinicclComm_t handle) {
   return slot.communicator && slot.generation == offset % kGenerations ? &slot : nullptr;
 }
 
+constexpr char kOurIds[] = "infiniccl:";  // what ids of ours begin with
 constexpr char kMpiId[] = "infiniccl:m:";
 
-// Device types whose collectives are a library of their vendor's; all others go through memory of the host.
-bool has_vendor_library(int type) { return type == INFINI_DEVICE_NVIDIA; }
+// What connects the ranks of a device type.
+enum class Transport { HostMemory, Nccl, Plugin };
+
+Transport transport_of(const char* type) {
+  if (std::strcmp(type, "cpu") == 0) return Transport::HostMemory;
+  return std::strcmp(type, "nvidia") == 0 ? Transport::Nccl : Transport::Plugin;
+}
+
+std::shared_ptr<World> make_world(const char* type, const std::vector<int>& devices, std::string* problem) {
+  switch (transport_of(type)) {
+    case Transport::Nccl:
+      return nccl::NcclWorld::make_all(devices, problem);
+    case Transport::Plugin:
+      return plugin::PluginWorld::make_all(type, devices, problem);
+    default:
+      return std::make_shared<LocalWorld>(static_cast<int>(devices.size()));
+  }
+}
 
 // By the device's type, and by the transport that the id is of.
-std::shared_ptr<World> join_world(int type, const infinicclUniqueId_t& id, int size, int rank, std::string* problem) {
-  if (has_vendor_library(type)) return nccl::NcclWorld::join(id, size, rank, problem);
+std::shared_ptr<World> join_world(const char* type, int device, const infinicclUniqueId_t& id, int size, int rank,
+                                  std::string* problem) {
+  const Transport transport = transport_of(type);
+  if (transport != Transport::HostMemory && std::strncmp(id.internal, kOurIds, sizeof kOurIds - 1) == 0) {
+    *problem = format_text(
+        "the id is one for CPU devices; for %s:%d infinicclGetUniqueId makes one while that type is current", type,
+        device);
+    return nullptr;
+  }
+  if (transport == Transport::Nccl) return nccl::NcclWorld::join(id, size, rank, problem);
+  if (transport == Transport::Plugin) return plugin::MemberWorld::join(type, device, id, size, rank, problem);
   if (std::strncmp(id.internal, kMpiId, sizeof kMpiId) == 0) return mpi::MpiWorld::join(size, rank, problem);
   shared::Joined joined;
   if (!shared::join(id, size, rank, int64_t{initial_timeout_ms()} * 1'000'000, &joined, problem)) return nullptr;
   return std::make_shared<shared::SharedWorld>(joined, rank);
+}
+
+// Otherwise *problem says why not.
+bool has_collectives(const char* type, std::string* problem) {
+  return transport_of(type) != Transport::Plugin || plugin::Library::find(type, problem);
 }
 
 infiniStatus_t not_a_communicator(const char* function, infinicclComm_t handle) {
@@ -142,55 +174,90 @@ std::shared_ptr<const Communicator> resolve(const char* function, infinicclComm_
 
 using namespace infiniccl;
 
-infiniStatus_t infinicclCommInitAll(infiniDevice_t device_type, infinicclComm_t* comms, int ndevice,
-                                    const int* device_ids) try {
-  if (!comms) return fail(__func__, INFINI_STATUS_NULL_POINTER, "comms is null; %d communicators go there", ndevice);
-  if (ndevice < 1 || ndevice > kMaxRanks)
-    return fail(__func__, INFINI_STATUS_BAD_PARAM, "ndevice is %d; it must be 1 to %d", ndevice, kMaxRanks);
-  const char* type = device_type_name(static_cast<int>(device_type));
-  if (!type) {
-    return fail(__func__, INFINI_STATUS_DEVICE_TYPE_NOT_SUPPORTED,
-                "device_type is %d; there are collectives for INFINI_DEVICE_CPU (0) and INFINI_DEVICE_NVIDIA (1)",
-                static_cast<int>(device_type));
-  }
+namespace {
+
+infiniStatus_t init_all(const char* f, const char* type, infinicclComm_t* comms, int ndevice, const int* device_ids) {
+  std::string problem;
   int count = 0;
   {
     const DeviceScope scope(type, 0);
-    if (scope.error()) return fail_as_runtime(__func__, scope.error());
-    if (auto error = api().GetDeviceCount(&count)) return fail_as_runtime(__func__, error);
+    if (scope.error()) return fail_as_runtime(f, scope.error());
+    if (auto error = api().GetDeviceCount(&count)) return fail_as_runtime(f, error);
   }
+  if (!has_collectives(type, &problem)) return fail(f, INFINI_STATUS_DEVICE_TYPE_NOT_SUPPORTED, "%s", problem.c_str());
+  std::vector<int> devices;
   for (int i = 0; i < ndevice; ++i) {
     const int device = device_ids ? device_ids[i] : i;
+    devices.push_back(device);
     if (device >= 0 && device < count) continue;
-    return fail(__func__, INFINI_STATUS_DEVICE_NOT_FOUND,
-                "rank %d is to be on %s:%d, but there are %d such devices (INFINIRT_CPU_DEVICES says how many)", i,
-                type, device, count);
+    return fail(f, INFINI_STATUS_DEVICE_NOT_FOUND, "rank %d is to be on %s:%d, but there are %d such devices%s", i,
+                type, device, count,
+                transport_of(type) == Transport::HostMemory ? " (INFINIRT_CPU_DEVICES says how many)" : "");
   }
-  std::shared_ptr<World> world;
-  if (has_vendor_library(static_cast<int>(device_type))) {
-    std::vector<int> devices;
-    for (int i = 0; i < ndevice; ++i) devices.push_back(device_ids ? device_ids[i] : i);
-    std::string problem;
-    world = nccl::NcclWorld::make_all(devices, &problem);
-    if (!world) return fail(__func__, INFINI_STATUS_INTERNAL_ERROR, "%s", problem.c_str());
-  } else {
-    world = std::make_shared<LocalWorld>(ndevice);
-  }
+  const std::shared_ptr<World> world = make_world(type, devices, &problem);
+  if (!world) return fail(f, INFINI_STATUS_INTERNAL_ERROR, "%s", problem.c_str());
   monitor_add(world);
   for (int i = 0; i < ndevice; ++i) {
     auto communicator = std::make_unique<Communicator>();
     communicator->world = world;
     communicator->rank = i;
     communicator->device_type = type;
-    communicator->device = device_ids ? device_ids[i] : i;
+    communicator->device = devices[static_cast<size_t>(i)];
     comms[i] = publish(std::move(communicator));
     if (comms[i]) continue;
     while (i-- > 0) withdraw(comms[i]);
-    return fail(__func__, INFINI_STATUS_INTERNAL_ERROR, "no room for another communicator");
+    return fail(f, INFINI_STATUS_INTERNAL_ERROR, "no room for another communicator");
   }
   return INFINI_STATUS_SUCCESS;
+}
+
+infiniStatus_t check_init_all(const char* f, const infinicclComm_t* comms, int ndevice) {
+  if (!comms) return fail(f, INFINI_STATUS_NULL_POINTER, "comms is null; %d communicators go there", ndevice);
+  if (ndevice < 1 || ndevice > kMaxRanks)
+    return fail(f, INFINI_STATUS_BAD_PARAM, "ndevice is %d; it must be 1 to %d", ndevice, kMaxRanks);
+  return INFINI_STATUS_SUCCESS;
+}
+
+// The runtime's own text of a device type's name, which lives as long as the process; null: there is no such type.
+const char* lasting_name(const char* type) {
+  int count = 0;
+  if (infinirtXGetDeviceTypeCount(&count) != infinirtSuccess) return nullptr;
+  for (int i = 0; i < count; ++i) {
+    const char* name = nullptr;
+    int accelerator = 0;
+    if (infinirtXGetDeviceTypeName(&name, &accelerator, i) == infinirtSuccess && std::strcmp(name, type) == 0)
+      return name;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+infiniStatus_t infinicclCommInitAll(infiniDevice_t device_type, infinicclComm_t* comms, int ndevice,
+                                    const int* device_ids) try {
+  if (auto status = check_init_all(__func__, comms, ndevice)) return status;
+  const char* type = device_type_name(static_cast<int>(device_type));
+  if (!type) {
+    return fail(
+        __func__, INFINI_STATUS_DEVICE_TYPE_NOT_SUPPORTED,
+        "device_type is %d; there are collectives for INFINI_DEVICE_CPU (0) and INFINI_DEVICE_NVIDIA (1), and by "
+        "infinicclCommInitAllOfType for plugins",
+        static_cast<int>(device_type));
+  }
+  return init_all(__func__, type, comms, ndevice, device_ids);
 } catch (const std::bad_alloc&) {
   return fail("infinicclCommInitAll", INFINI_STATUS_INTERNAL_ERROR, "out of host memory");
+}
+
+infiniStatus_t infinicclCommInitAllOfType(const char* device_type, infinicclComm_t* comms, int ndevice,
+                                          const int* device_ids) try {
+  if (auto status = check_init_all(__func__, comms, ndevice)) return status;
+  if (!device_type) return fail(__func__, INFINI_STATUS_NULL_POINTER, "device_type is null");
+  const char* type = lasting_name(device_type);
+  if (!type) return fail(__func__, INFINI_STATUS_DEVICE_NOT_FOUND, "there is no device type '%s'", device_type);
+  return init_all(__func__, type, comms, ndevice, device_ids);
+} catch (const std::bad_alloc&) {
+  return fail("infinicclCommInitAllOfType", INFINI_STATUS_INTERNAL_ERROR, "out of host memory");
 }
 
 infiniStatus_t infinicclGetUniqueId(infinicclUniqueId_t* unique_id) try {
@@ -199,18 +266,18 @@ infiniStatus_t infinicclGetUniqueId(infinicclUniqueId_t* unique_id) try {
   const char* type = nullptr;
   int device = 0;
   if (auto error = current_device(&type, &device)) return fail_as_runtime(__func__, error);
-  if (has_vendor_library(device_type_number(type))) {
-    const nccl::Functions* library = nccl::library(&problem);
-    nccl::UniqueId id;
-    const int error = library ? library->GetUniqueId(&id) : nccl::kSuccess;
-    if (!library || error != nccl::kSuccess) {
-      return fail(__func__, INFINI_STATUS_INTERNAL_ERROR, "%s",
-                  library ? library->GetErrorString(error) : problem.c_str());
-    }
-    std::memcpy(unique_id, &id, sizeof id);
-    return INFINI_STATUS_SUCCESS;
+  switch (transport_of(type)) {
+    case Transport::Nccl:
+      problem = nccl::make_unique_id(unique_id);
+      break;
+    case Transport::Plugin:
+      if (const auto library = plugin::Library::find(type, &problem))
+        problem = plugin::make_unique_id(*library, device, unique_id);
+      break;
+    default:
+      shared::make_unique_id(unique_id, &problem);
   }
-  if (shared::make_unique_id(unique_id, &problem)) return INFINI_STATUS_SUCCESS;
+  if (problem.empty()) return INFINI_STATUS_SUCCESS;
   return fail(__func__, INFINI_STATUS_INTERNAL_ERROR, "%s", problem.c_str());
 } catch (const std::bad_alloc&) {
   return fail("infinicclGetUniqueId", INFINI_STATUS_INTERNAL_ERROR, "out of host memory");
@@ -241,14 +308,11 @@ infiniStatus_t infinicclCommInitRank(infinicclComm_t* comm, int nranks, infinicc
   const char* type = nullptr;
   int device = 0;
   if (auto error = current_device(&type, &device)) return fail_as_runtime(__func__, error);
-  if (device_type_number(type) < 0) {
-    return fail(__func__, INFINI_STATUS_DEVICE_TYPE_NOT_SUPPORTED,
-                "the thread's device is %s:%d; there are collectives for 'cpu' and 'nvidia': choose with "
-                "infinirtXSetDeviceType",
-                type, device);
-  }
   std::string problem;
-  const std::shared_ptr<World> world = join_world(device_type_number(type), comm_id, nranks, rank, &problem);
+  if (!has_collectives(type, &problem))
+    return fail(__func__, INFINI_STATUS_DEVICE_TYPE_NOT_SUPPORTED, "%s; choose a type with infinirtXSetDeviceType",
+                problem.c_str());
+  const std::shared_ptr<World> world = join_world(type, device, comm_id, nranks, rank, &problem);
   if (!world) return fail(__func__, INFINI_STATUS_INTERNAL_ERROR, "rank %d could not join: %s", rank, problem.c_str());
   monitor_add(world);
   auto communicator = std::make_unique<Communicator>();
@@ -299,8 +363,17 @@ infiniStatus_t infinicclCommGetSize(infinicclComm_t comm, int* nranks) {
 infiniStatus_t infinicclCommGetDevice(infinicclComm_t comm, infiniDevice_t* device_type, int* device_id) {
   const auto communicator = find(comm);
   if (!communicator) return not_a_communicator(__func__, comm);
-  if (device_type) *device_type = static_cast<infiniDevice_t>(device_type_number(communicator->device_type));
+  const int number = device_type_number(communicator->device_type);
+  if (device_type) *device_type = number < 0 ? INFINI_DEVICE_TYPE_COUNT : static_cast<infiniDevice_t>(number);
   if (device_id) *device_id = communicator->device;
+  return INFINI_STATUS_SUCCESS;
+}
+
+infiniStatus_t infinicclCommGetDeviceType(infinicclComm_t comm, const char** device_type) {
+  const auto communicator = find(comm);
+  if (!communicator) return not_a_communicator(__func__, comm);
+  if (!device_type) return fail(__func__, INFINI_STATUS_NULL_POINTER, "device_type is null");
+  *device_type = communicator->device_type;
   return INFINI_STATUS_SUCCESS;
 }
 

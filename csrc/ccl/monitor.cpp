@@ -1,7 +1,6 @@
 #include "ccl/monitor.h"
 
 #include <pthread.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <atomic>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "ccl/runtime.h"
+#include "ccl/thread.h"
 #include "ccl/world.h"
 
 namespace infiniccl {
@@ -69,8 +69,7 @@ bool look_at_all(Monitor& m) {
   return waiting;
 }
 
-void* watch(void*) {
-  pthread_setname_np(pthread_self(), "infiniccl-watch");
+void watch() {
   Monitor& m = monitor();
   int quiet = 0;
   for (;;) {
@@ -92,20 +91,9 @@ void* watch(void*) {
     }
     quiet = look_at_all(m) ? 0 : quiet + 1;
   }
-  return nullptr;
 }
 
-void start(Monitor& m) {
-  sigset_t all, before;  // signals are for the program's own threads
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_t thread;
-  if (pthread_create(&thread, nullptr, watch, nullptr) == 0) {
-    pthread_detach(thread);
-    m.started = true;
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
+void start(Monitor& m) { m.started = start_thread("infiniccl-watch", watch); }
 
 }  // namespace
 

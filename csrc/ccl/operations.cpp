@@ -6,6 +6,7 @@
 #include "ccl/communicator.h"
 #include "ccl/group.h"
 #include "ccl/runtime.h"
+#include "infinirt_plugin_host.h"
 
 namespace infiniccl {
 
@@ -168,14 +169,16 @@ infiniStatus_t issue(const Call& call, infinicclComm_t comm, infinirtStream_t st
     scope.reset();
     return submit(call.function, *communicator, std::move(part), stream);
   }
+  // What the step's threads, or the device's own library, will find the memory by.
+  const auto use = world.has_native_memory() ? infinirtXStreamUseNative : infinirtXStreamUse;
   if (extent.send) {
     void* host = nullptr;
-    if (auto error = infinirtXStreamUse(stream, call.send, extent.send * element, "sendbuf", &host))
+    if (auto error = use(stream, call.send, extent.send * element, "sendbuf", &host))
       return fail_as_runtime(call.function, error);
     part.send = host;
   }
   if (extent.recv) {
-    if (auto error = infinirtXStreamUse(stream, call.recv, extent.recv * element, "recvbuf", &part.recv))
+    if (auto error = use(stream, call.recv, extent.recv * element, "recvbuf", &part.recv))
       return fail_as_runtime(call.function, error);
   }
   scope.reset();

@@ -94,6 +94,11 @@ Part::Part(Part&& other) noexcept
       number(other.number),
       replays(other.replays.load(std::memory_order_relaxed)) {}
 
+int lane_of(const Part& part) {
+  if (!between_two(part.operation)) return 0;
+  return 1 + 2 * part.root + (part.operation == Operation::Recv ? 1 : 0);
+}
+
 size_t Part::counts_before(int rank_end) const {
   return std::accumulate(counts.begin(), counts.begin() + rank_end, size_t{0});
 }

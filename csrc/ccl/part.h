@@ -47,6 +47,11 @@ struct Key {
   bool operator==(const Key&) const = default;
 };
 
+// Orders of their own where a library wants operations one after another: collectives are lane 0, sends to each peer and receives
+// from each are others.
+struct Part;
+int lane_of(const Part& part);
+
 struct Part {
   std::shared_ptr<World> world;
   Operation operation = Operation::Barrier;

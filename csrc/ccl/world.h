@@ -35,6 +35,8 @@ class World : public std::enable_shared_from_this<World> {
   // The rank's stream has got to the part. Ends with execution.part_done(), now or later, on any thread; before that no more is done
   // with the part than its key says. `step` may be used for parallel work until this returns.
   virtual void arrive(Part& part, Execution& execution, infinirtXStep_t step) = 0;
+  // All parts of this world have arrived that one step has.
+  virtual void batch_arrived() {}
   // Whether arriving now may mean more work than the thread that issues should do.
   virtual bool is_much(const Part& part) = 0;
   // Transports whose parts are no steps but calls on the stream itself: enqueue() takes one stream's share of a group, and says what
@@ -44,6 +46,8 @@ class World : public std::enable_shared_from_this<World> {
   // Around the shares of several streams: the ranks of one thread must not wait for one another in between.
   virtual void begin_group() {}
   virtual std::string end_group() { return ""; }
+  // Whether parts have the addresses that the device's own library knows, instead of the host's.
+  virtual bool has_native_memory() const { return false; }
   virtual bool can_reduce(infiniDtype_t dtype, infinicclReduceOp_t op) const;
   // The rank issues nothing more.
   virtual void leave(int rank) = 0;

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Communicator", "ReduceOp", "init_all", "init_rank", "mpi_id", "named_id", "unique_id"]
 
-_DEVICE_TYPES = {"cpu": 0, "nvidia": 1}  # infiniDevice_t
-
 
 class ReduceOp(enum.IntEnum):
     """How elements of several ranks become one."""
@@ -467,11 +465,11 @@ def _check_sizes(send: Operand, recv: Operand, send_count: int, recv_count: int)
             raise ValueError(f"{name} has {each.elements} elements; {expected} were expected")
 
 
-def init_all(devices: Sequence[infinirt.Device | int] | int | None = None) -> list[Communicator]:
+def init_all(devices: Sequence[infinirt.Device | str | int] | int | None = None) -> list[Communicator]:
     """Communicators for devices of this process: the i-th is rank i. Without an argument, for all devices of the current type.
 
-    Devices are given as objects or numbers of the current type, or as how many from the first on; on the CPU one may be
-    given more than once.
+    Devices are given as objects, names ("cpu:1") or numbers of the current type, or as how many from the first on; on the
+    CPU one may be given more than once. Device types of plugins need collectives of their own.
 
     >>> import infiniccl
     >>> [comm.rank for comm in infiniccl.init_all([0, 0, 0])]
@@ -483,7 +481,9 @@ def init_all(devices: Sequence[infinirt.Device | int] | int | None = None) -> li
     elif isinstance(devices, int):
         devices = range(devices)
     places = [
-        each if isinstance(each, infinirt.Device) else infinirt.Device(f"{current.type}:{each}")
+        infinirt.Device(f"{current.type}:{each}" if isinstance(each, int) else each)
+        if not isinstance(each, infinirt.Device)
+        else each
         for each in devices
     ]
     types = sorted({each.type for each in places})
@@ -491,15 +491,17 @@ def init_all(devices: Sequence[infinirt.Device | int] | int | None = None) -> li
         raise ValueError(
             f"devices must be one or more, of one type; they are of: {', '.join(types) or 'none'}"
         )
-    if types[0] not in _DEVICE_TYPES:
-        raise infinirt.NotSupportedError(801, f"there are no collectives for device type {types[0]!r}")
-    handles = _core.init_all(_DEVICE_TYPES[types[0]], [each.ordinal for each in places])
+    handles = _core.init_all(types[0], [each.ordinal for each in places])
     return [Communicator(handle, place, True) for handle, place in zip(handles, places, strict=True)]
 
 
-def unique_id() -> bytes:
-    """A new id for `init_rank`, to be sent to the other processes. This process must live until all ranks have joined."""
-    return _core.unique_id()
+def unique_id(device: infinirt.Device | str | None = None) -> bytes:
+    """A new id for `init_rank`, to be sent to the other processes. This process must live until all ranks have joined.
+
+    Ranks on other devices than CPUs have ids of their vendor's: `device` is one of their type, else the current device is.
+    """
+    place = device if isinstance(device, infinirt.Device) else infinirt.Device(device)
+    return _core.unique_id(place.type, place.ordinal)
 
 
 def named_id(name: str) -> bytes:

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import infinirt
 
-from .communicator import Communicator, ReduceOp, init_rank, mpi_id, named_id
+from .communicator import Communicator, ReduceOp, init_rank, mpi_id, named_id, unique_id
 
 __all__ = [
     "all_gather_into_tensor",
@@ -101,8 +101,21 @@ def init_process_group(
         rank = told_rank if rank is None else rank
         size = told_size if size is None else size
         name = told_name if name is None else name
-    _default = init_rank(size, mpi_id() if transport == "mpi" else named_id(name), rank, device)
+    place = device if isinstance(device, infinirt.Device) else infinirt.Device(device)
+    id = mpi_id() if transport == "mpi" else named_id(name)
+    _default = init_rank(size, id if place.type == "cpu" else _vendor_id(size, id, rank, place), rank, place)
     return _default
+
+
+def _vendor_id(size: int, id: bytes, rank: int, device: infinirt.Device) -> bytes:
+    """The id that rank 0's vendor made, brought to all ranks by a communicator of their hosts."""
+    with init_rank(size, id, rank, "cpu") as hosts:
+        buffer = hosts.device.allocate(len(id))
+        if rank == 0:
+            buffer.copy_from(unique_id(device))
+        hosts.broadcast(buffer)
+        hosts.device.sync()
+        return bytes(buffer)
 
 
 def default_communicator() -> Communicator:

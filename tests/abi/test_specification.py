@@ -117,8 +117,9 @@ def test_version_script_exports_the_public_names_only(tmp_path: Path) -> None:
     assert len(exported) == len(set(exported))
     assert {f.name for f in FUNCTIONS} < set(exported)
     extensions = [name for name in exported if name.startswith("infinirtX")]
-    header = (ROOT / "include" / "infinirt_ext.h").read_text(encoding="utf-8")
-    assert extensions == symbols.extension_names(header)
+    headers = ("infinirt_ext.h", symbols.PLUGIN_HOST_HEADER)
+    declared = "".join((ROOT / "include" / name).read_text(encoding="utf-8") for name in headers)
+    assert extensions == symbols.extension_names(declared)
     assert "infinirtXSetDeviceType" in extensions
 
 

@@ -4,7 +4,7 @@
  *
  * Built with TOY_NAME (device type), TOY_DEVICES, LAYOUT, TOY_MINIMAL (required entries only), TOY_LOW (every device's
  * addresses begin at 0), TOY_THREAD_SAFE (any number of threads may call), TOY_COUNTS_TWICE (a fault, for the conformance kit's
- * tests: used memory is counted twice). The environment: TOY_LOG, a file to which it writes what was started and ended. */
+ * tests: used memory is counted twice), TOY_COLLECTIVES (it has collectives: see toy_collectives.h). The environment: TOY_LOG, a file to which it writes what was started and ended. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>
@@ -262,6 +262,7 @@ static C_Status synchronize(const C_Device device) {
 /* Streams: work is done when somebody waits, or asks for the third time. */
 struct C_Stream_st {
   int device, asked, count;
+  int collectives; /* that wait for other ranks */
   struct pending work[MOST_PENDING];
 };
 static C_Status create_stream(const C_Device device, C_Stream* stream) {
@@ -290,13 +291,15 @@ static C_Status destroy_stream(const C_Device device, C_Stream stream) {
 }
 static C_Status query_stream(const C_Device device, C_Stream stream) {
   enter();
-  if (on(device, stream)->count && ++stream->asked < 3) return leave(C_FAILED);
+  if (on(device, stream)->collectives) return leave(C_FAILED);
+  if (stream->count && ++stream->asked < 3) return leave(C_FAILED);
   finish(stream);
   return leave(C_SUCCESS);
 }
 static C_Status synchronize_stream(const C_Device device, C_Stream stream) {
   enter();
-  finish(on(device, stream));
+  if (on(device, stream)->collectives) complain("waits for a stream whose collectives wait for others");
+  finish(stream);
   return leave(C_SUCCESS);
 }
 static C_Status enqueue(C_Stream stream, void* dst, const void* src, size_t size) {
@@ -366,6 +369,10 @@ static C_Status driver_version(size_t* value) { return *value = 43, C_SUCCESS; }
 #endif
 #endif
 
+#ifdef TOY_COLLECTIVES
+#include "toy_collectives.h"
+#endif
+
 EXPORTED void InitPlugin(CustomRuntimeParams* params) {
   PADDLE_CUSTOM_RUNTIME_CHECK_VERSION(params);
   params->device_type = (char*)TOY_NAME;
@@ -396,6 +403,9 @@ EXPORTED void InitPlugin(CustomRuntimeParams* params) {
   table->async_memory_copy_h2d = async_h2d;
   table->async_memory_copy_d2h = async_d2h;
   table->async_memory_copy_d2d = async_d2d;
+#ifdef TOY_COLLECTIVES
+  fill_in_collectives(table);
+#endif
   table->host_memory_allocate = host_allocate;
   table->host_memory_deallocate = host_deallocate;
   table->unified_memory_allocate = host_allocate;

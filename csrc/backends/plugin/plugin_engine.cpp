@@ -182,6 +182,21 @@ infinirtError_t PluginEngine::set_current(int device) {
   return checked(opened_.table.set_device(&handle), "set_device");
 }
 
+infinirtError_t PluginEngine::call(int device, bool alone, void (*fn)(infinirtPluginDevice_t, void*), void* data) {
+  infinirtPluginDevice_st handle;
+  {
+    Entry entry(*this, device);
+    if (entry.error()) return entry.error();
+    handle = unit(device).handle;
+    if (alone) {
+      fn(&handle, data);
+      return infinirtSuccess;
+    }
+  }
+  fn(&handle, data);
+  return infinirtSuccess;
+}
+
 bool PluginEngine::is_ready(int device) {
   std::lock_guard guard(starting_);
   return unit(device).ready;

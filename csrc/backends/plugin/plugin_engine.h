@@ -22,6 +22,11 @@ class PluginEngine final : public EmulatedEngine {
   // Loads the plugin into this process, once. False, with backend.problem set, when that fails.
   bool load();
 
+  // For libraries on top: see infinirt_plugin_host.h. The table is there once load() has succeeded.
+  const infinirtPluginInterface& table() const { return opened_.table; }
+  infinirtError_t call(int device, bool alone, void (*fn)(infinirtPluginDevice_t, void*), void* data);
+  void* native_address(const void* pointer) const { return shown_.native(pointer); }
+
   // Ends the devices and the plugin, unless work is left.
   void shut_down();
   void refuse_in_forked_child();

@@ -104,9 +104,9 @@ PyObject* reduce_scatter_v(PyObject*, PyObject* args) {
 // ---- communicators
 
 PyObject* init_all(PyObject*, PyObject* args) {
-  int type;
+  const char* type;
   PyObject* given;
-  if (!PyArg_ParseTuple(args, "iO", &type, &given)) return nullptr;
+  if (!PyArg_ParseTuple(args, "sO", &type, &given)) return nullptr;
   PyObject* fast = PySequence_Fast(given, "devices must be a sequence of integers");
   if (!fast) return nullptr;
   std::vector<int> devices;
@@ -118,8 +118,10 @@ PyObject* init_all(PyObject*, PyObject* args) {
   Py_DECREF(fast);
   if (PyErr_Occurred()) return nullptr;
   std::vector<infinicclComm_t> comms(devices.size() + 1);
-  const infiniStatus_t status = infinicclCommInitAll(static_cast<infiniDevice_t>(type), comms.data(),
-                                                     static_cast<int>(devices.size()), devices.data());
+  infiniStatus_t status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = infinicclCommInitAllOfType(type, comms.data(), static_cast<int>(devices.size()), devices.data());
+  Py_END_ALLOW_THREADS;
   if (status != INFINI_STATUS_SUCCESS) return raise_last();
   PyObject* list = PyList_New(static_cast<Py_ssize_t>(devices.size()));
   for (size_t i = 0; list && i < devices.size(); ++i)
@@ -132,8 +134,36 @@ PyObject* id_object(infiniStatus_t status, const infinicclUniqueId_t& id) {
   return PyBytes_FromStringAndSize(id.internal, sizeof id.internal);
 }
 
-PyObject* unique_id(PyObject*, PyObject*) {
+// The device is current on this thread while the scope lives.
+class CurrentDevice {
+ public:
+  CurrentDevice(const char* type, int device) {
+    error_ = infinirtXGetDeviceType(&type_before_);
+    if (!error_) error_ = infinirtXSetDeviceType(type);
+    if (!error_) error_ = get_device(&device_before_);
+    if (!error_) error_ = set_device(device);
+  }
+  ~CurrentDevice() {
+    if (!error_) set_device(device_before_);
+    if (type_before_) infinirtXSetDeviceType(type_before_);
+  }
+  CurrentDevice(const CurrentDevice&) = delete;
+  CurrentDevice& operator=(const CurrentDevice&) = delete;
+  infinirtError_t error() const { return error_; }
+
+ private:
+  const char* type_before_ = nullptr;
+  int device_before_ = 0;
+  infinirtError_t error_ = infinirtSuccess;
+};
+
+PyObject* unique_id(PyObject*, PyObject* args) {
+  const char* type;
+  int device;
+  if (!PyArg_ParseTuple(args, "si", &type, &device)) return nullptr;
   infinicclUniqueId_t id;
+  const CurrentDevice scope(type, device);
+  if (scope.error() != infinirtSuccess) return raise_last();
   return id_object(infinicclGetUniqueId(&id), id);
 }
 
@@ -166,17 +196,11 @@ PyObject* init_rank(PyObject*, PyObject* args) {
   infinirtError_t error = infinirtSuccess;
   infiniStatus_t status = INFINI_STATUS_SUCCESS;
   Py_BEGIN_ALLOW_THREADS;
-  const char* type_before = nullptr;
-  int device_before = 0;
-  error = infinirtXGetDeviceType(&type_before);
-  if (!error) error = infinirtXSetDeviceType(type);
-  if (!error) error = get_device(&device_before);
-  if (!error) error = set_device(device);
-  if (!error) {
-    status = infinicclCommInitRank(&comm, size, id, rank);
-    set_device(device_before);
+  {
+    const CurrentDevice scope(type, device);
+    error = scope.error();
+    if (!error) status = infinicclCommInitRank(&comm, size, id, rank);
   }
-  if (type_before) infinirtXSetDeviceType(type_before);
   Py_END_ALLOW_THREADS;
   if (error != infinirtSuccess || status != INFINI_STATUS_SUCCESS) return raise_last();
   return PyLong_FromVoidPtr(comm);
@@ -275,7 +299,7 @@ PyMethodDef functions[] = {
     fast<group_cancel>("group_cancel"),
     fast<set_timeout>("set_timeout"),
     {"init_all", init_all, METH_VARARGS, nullptr},
-    {"unique_id", unique_id, METH_NOARGS, nullptr},
+    {"unique_id", unique_id, METH_VARARGS, nullptr},
     {"mpi_id", mpi_id, METH_NOARGS, nullptr},
     {"named_id", named_id, METH_O, nullptr},
     {"init_rank", init_rank, METH_VARARGS, nullptr},

@@ -158,8 +158,13 @@ void LocalWorld::complete(Meeting& meeting, infinirtXStep_t step) {
     for (Execution* execution : meeting.executions) execution->part_failed(failure());
     return;
   }
-  perform(meeting.parts, step);
-  for (Execution* execution : meeting.executions) execution->part_done();
+  work(meeting.parts, meeting.executions, step);
+}
+
+void LocalWorld::work(std::span<const Part* const> parts, std::span<Execution* const> executions,
+                      infinirtXStep_t step) {
+  perform(parts, step);
+  for (Execution* execution : executions) execution->part_done();
 }
 
 void LocalWorld::part_dropped(const Part& part) {

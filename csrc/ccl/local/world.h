@@ -9,7 +9,7 @@
 
 namespace infiniccl {
 
-class LocalWorld final : public World {
+class LocalWorld : public World {
  public:
   explicit LocalWorld(int size);
 
@@ -19,6 +19,10 @@ class LocalWorld final : public World {
   bool look(int64_t now) override;
   void part_dropped(const Part& part) override;
   std::string conflict(const Part& part, infinirtStream_t stream) override;
+
+ protected:
+  // All parts are at hand and fit together; ends every one of them, now or later. `step` may be used until this returns.
+  virtual void work(std::span<const Part* const> parts, std::span<Execution* const> executions, infinirtXStep_t step);
 
  private:
   // Parts that belong together, as far as they have come.

@@ -1,14 +1,13 @@
 #include "ccl/mpi/world.h"
 
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 
 #include <cstdlib>
 #include <cstring>
 
 #include "ccl/monitor.h"
 #include "ccl/runtime.h"
+#include "ccl/thread.h"
 
 namespace infiniccl::mpi {
 
@@ -25,12 +24,6 @@ bool checks() {
     return text && std::strcmp(text, "1") == 0;
   }();
   return wanted;
-}
-
-// Collectives are one order, sends to each peer and receives from each are others.
-int lane_of(const Part& part) {
-  if (!between_two(part.operation)) return 0;
-  return 1 + 2 * part.root + (part.operation == Operation::Recv ? 1 : 0);
 }
 
 }  // namespace
@@ -71,35 +64,10 @@ void MpiWorld::arrive(Part& part, Execution& execution, infinirtXStep_t) {
     return execution.part_failed(failure());
   }
   early_[{lane_of(part), part.number}].emplace_back(mpi_, part, execution, now_ns());
-  if (!thread_runs_) start_thread();
+  if (!thread_runs_) thread_runs_ = start_thread("infiniccl-mpi", [this, self = shared_from_this()] { keep_moving(); });
   guard.unlock();
   changed_.notify_one();
   monitor_wake();
-}
-
-void MpiWorld::start_thread() {
-  struct Start {
-    std::shared_ptr<World> world;
-    MpiWorld* self;
-  };
-  auto* start = new Start{shared_from_this(), this};
-  sigset_t all, before;  // signals are for the program's own threads
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_t thread;
-  const auto body = [](void* opaque) -> void* {
-    pthread_setname_np(pthread_self(), "infiniccl-mpi");
-    const std::unique_ptr<Start> mine(static_cast<Start*>(opaque));
-    mine->self->keep_moving();
-    return nullptr;
-  };
-  thread_runs_ = pthread_create(&thread, nullptr, body, start) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (thread_runs_) {
-    pthread_detach(thread);
-  } else {
-    delete start;
-  }
 }
 
 void MpiWorld::begin_next(std::list<Transfer>& failed_ones, int* error) {

@@ -30,7 +30,6 @@ class MpiWorld final : public World {
   void end_all() override;
   void count_issued(const Part&, int) override {}
   void keep_moving();
-  void start_thread();
   // The next parts whose turn it is; with the mutex held.
   void begin_next(std::list<Transfer>& failed, int* error);
 

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <cstring>
 
 #include "ccl/part.h"
 #include "ccl/runtime.h"
@@ -75,6 +76,17 @@ const Functions* library(std::string* problem) {
   if (loaded->usable) return &loaded->functions;
   *problem = loaded->problem;
   return nullptr;
+}
+
+std::string make_unique_id(infinicclUniqueId_t* id) {
+  std::string problem;
+  const Functions* nccl = library(&problem);
+  if (!nccl) return problem;
+  UniqueId theirs;
+  const int error = nccl->GetUniqueId(&theirs);
+  if (error != kSuccess) return format_text("ncclGetUniqueId: %s", nccl->GetErrorString(error));
+  std::memcpy(id, &theirs, sizeof theirs);
+  return "";
 }
 
 bool datatype(infiniDtype_t dtype, bool reduces, int* number, size_t* each) {

@@ -39,6 +39,9 @@ struct Functions {
 // Null with a message in *problem. Looked for once: INFINICCL_NCCL_LIBRARY, a copy that the process has, NVIDIA's wheels, the system.
 const Functions* library(std::string* problem);
 
+// "" or what went wrong.
+std::string make_unique_id(infinicclUniqueId_t* id);
+
 // The number of an element type there, and how many such elements one of ours is; false: it has none to reduce.
 bool datatype(infiniDtype_t dtype, bool reduces, int* number, size_t* each);
 

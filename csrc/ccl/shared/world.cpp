@@ -1,7 +1,6 @@
 #include "ccl/shared/world.h"
 
-#include <pthread.h>
-#include <signal.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 
 #include "ccl/monitor.h"
 #include "ccl/runtime.h"
+#include "ccl/thread.h"
 
 namespace infiniccl::shared {
 
@@ -98,37 +98,13 @@ void SharedWorld::arrive(Part& part, Execution& execution, infinirtXStep_t) {
     ended = failed();  // whoever failed the world has seen the list before this
     if (!ended) {
       waiting_.splice(waiting_.end(), mine);
-      if (!thread_runs_) start_thread();
+      if (!thread_runs_)
+        thread_runs_ = start_thread("infiniccl-move", [this, self = shared_from_this()] { keep_moving(); });
     }
   }
   if (ended) return execution.part_failed(failure());
   ring(own);
   monitor_wake();
-}
-
-void SharedWorld::start_thread() {
-  struct Start {
-    std::shared_ptr<World> world;
-    SharedWorld* self;
-  };
-  auto* start = new Start{shared_from_this(), this};
-  sigset_t all, before;  // signals are for the program's own threads
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_t thread;
-  const auto body = [](void* opaque) -> void* {
-    pthread_setname_np(pthread_self(), "infiniccl-move");
-    const std::unique_ptr<Start> mine(static_cast<Start*>(opaque));
-    mine->self->keep_moving();
-    return nullptr;
-  };
-  thread_runs_ = pthread_create(&thread, nullptr, body, start) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (thread_runs_) {
-    pthread_detach(thread);
-  } else {
-    delete start;
-  }
 }
 
 void SharedWorld::keep_moving() {

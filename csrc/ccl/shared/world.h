@@ -29,7 +29,6 @@ class SharedWorld final : public World {
   Transfer::State move(Transfer& transfer);  // Failed after the world has failed
   void finish(Transfer& transfer);
   void keep_moving();  // the thread's
-  void start_thread();
   bool failed_elsewhere() const;
   Failure failure_elsewhere() const;
   Failure late(const Transfer& transfer, int64_t now) const;

@@ -58,9 +58,12 @@ GROUPS: dict[str, tuple[Operator, ...]] = {
 }
 # Of written operators those that move and compare elements more than they compute: their kernels for the CPU, csrc/op/cpu/written_once, are
 # compiled once for every processor, not for each instruction set, which would take longer than all others together.
-COMPILED_ONCE: tuple[Operator, ...] = (
-    *(*INDEXING, *MOVING, *SELECTION, *VECTORS, *SCANS, *RESIZING, *LOSSES),
-    *(operator for operator in SPATIAL if operator.name != "Conv"),
+# All of these groups, but for what has more to compute.
+_COMPUTING = ("Conv", "RandomSample")
+COMPILED_ONCE: tuple[Operator, ...] = tuple(
+    operator
+    for operator in (*INDEXING, *MOVING, *SELECTION, *VECTORS, *SCANS, *RESIZING, *LOSSES, *SPATIAL)
+    if operator.name not in _COMPUTING
 )
 OPERATORS: tuple[Operator, ...] = tuple(
     sorted((operator for group in GROUPS.values() for operator in group), key=lambda operator: operator.name)

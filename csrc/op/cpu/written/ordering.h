@@ -230,8 +230,8 @@ Ranked* sort_ranked(Ranked* ranked, Ranked* other, int64_t count, int bits) {
   return ranked;
 }
 
-template <class Ranked>
-void read_ranked(const KeyRow& row, int64_t count, Ranked* ranked) {
+template <class Row, class Ranked>
+void read_ranked(const Row& row, int64_t count, Ranked* ranked) {
   constexpr int64_t kChunk = 1024;
   typename Ranked::Key keys[kChunk];
   for (int64_t first = 0; first < count; first += kChunk) {
@@ -245,9 +245,9 @@ template <class Ranked>
 Ranked* sort_selected(Ranked* ranked, Ranked* other, int64_t count, int bits);
 
 // The `wanted` smallest of a row, in order; at one of the arrays, which have room for four times `wanted`, or all of the row, and 256 more.
-// Most elements are only compared with the largest that is kept so far.
-template <class Ranked>
-Ranked* smallest_of(const KeyRow& row, int64_t count, int64_t wanted, Ranked* ranked, Ranked* other) {
+// Most elements are only compared with the largest that is kept so far. `Row` is a KeyRow, or reads keys as one does.
+template <class Row, class Ranked>
+Ranked* smallest_of(const Row& row, int64_t count, int64_t wanted, Ranked* ranked, Ranked* other) {
   using Key = typename Ranked::Key;
   if (wanted * 4 >= count) {
     read_ranked(row, count, ranked);

@@ -1,5 +1,5 @@
 #include "infiniop/generated/written.h"
-#include "op/cpu/written/extremes.h"
+#include "op/cpu/written/ordering.h"
 #include "op/expression.h"
 
 namespace infiniop::cpu::INFINIOP_LEVEL {
@@ -49,6 +49,8 @@ struct Row {
   using Ranked = typename RankedFor<sizeof(Key)>::type;
   static constexpr int kShift = sizeof(T) == 1 ? 0 : 8 * static_cast<int>(sizeof(T)) - 11;
 
+  static constexpr int64_t kMore = 256;  // than elements, which putting some of them in order needs
+
   const T* from;
   int64_t step, count;
   C* weights;
@@ -56,45 +58,85 @@ struct Row {
   Ranked *ranked, *other;
 
   static size_t memory(int64_t count) {
-    return static_cast<size_t>(count + 64) * (sizeof(C) + sizeof(Key) + 2 * sizeof(Ranked)) + 256;
+    return static_cast<size_t>(count + kMore) * (sizeof(C) + sizeof(Key) + 2 * sizeof(Ranked)) + 256;
   }
   void use(char* memory) {
     ranked = reinterpret_cast<Ranked*>(memory);
-    other = ranked + count + 64;
-    weights = reinterpret_cast<C*>(other + count + 64);
-    keys = reinterpret_cast<Key*>(weights + count + 64);
+    other = ranked + count + kMore;
+    weights = reinterpret_cast<C*>(other + count + kMore);
+    keys = reinterpret_cast<Key*>(weights + count + kMore);
+  }
+
+  // Calls visit(i, element) for all of them; where they lie side by side, that is a loop of vectors.
+  template <class Visit>
+  [[gnu::always_inline]] void for_each(Visit visit) const {
+    if (step == 1) {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < count; ++i) visit(i, from[i]);
+    } else {
+      for (int64_t i = 0; i < count; ++i) visit(i, from[i * step]);
+    }
   }
 
   int64_t largest() {
     Key best = ~Key{0};
-    for (int64_t i = 0; i < count; ++i) {
-      keys[i] = draw_key(from[i * step]);
-      best = keys[i] < best ? keys[i] : best;
-    }
+    for_each([&](int64_t i, T x) __attribute__((always_inline)) {
+      const Key key = draw_key(x);
+      keys[i] = key;
+      best = key < best ? key : best;
+    });
+    // Runs are looked at as a whole.
+    constexpr int64_t kRun = 64;
     int64_t at = 0;
+    for (; at + kRun <= count; at += kRun) {
+      bool is_here = false;
+      for (int64_t i = 0; i < kRun; ++i) is_here |= keys[at + i] == best;
+      if (is_here) break;
+    }
     while (keys[at] != best) ++at;
     return at;
   }
 
   double weigh(C largest, double temperature) {
     const C factor = C(1) / C(temperature);
-    for (int64_t i = 0; i < count; ++i) {
-      const C x = widen(from[i * step]);
+    for_each([&](int64_t i, T element) __attribute__((always_inline)) {
+      const C x = widen(element);
       const C weight = exp((x - largest) * factor);
       weights[i] = x == largest ? C(1) : x < largest ? weight : C(0);
-    }
+    });
     double total = 0;
     for (int64_t first = 0; first < count; first += 256) {
-      double part[8] = {};
+      double part[16] = {};
       const int64_t end = std::min<int64_t>(first + 256, count);
       int64_t i = first;
-      for (; i + 8 <= end; i += 8) {
-        for (int64_t j = 0; j < 8; ++j) part[j] += double(weights[i + j]);
+      for (; i + 16 <= end; i += 16) {
+        for (int64_t j = 0; j < 16; ++j) part[j] += double(weights[i + j]);
       }
       for (; i < end; ++i) part[0] += double(weights[i]);
       for (const double each : part) total += each;
     }
     return total;
+  }
+
+  // Reads keys as KeyRow does.
+  struct Keys {
+    const Key* keys;
+
+    static int bits() { return 8 * static_cast<int>(sizeof(T)); }
+    void read(int64_t first, int64_t number, Key* to) const { std::copy_n(keys + first, number, to); }
+  };
+
+  // Of a few of the largest elements, which alone are put in order.
+  int64_t draw_of_few(const Wishes& wishes, double total) {
+    const Ranked* sorted = smallest_of(Keys{keys}, count, wishes.most, ranked, other);
+    double limit = 0, sum = 0;
+    for (int64_t i = 0; i < wishes.most; ++i) limit += double(weights[sorted[i].index()]);
+    limit = wishes.random * std::min(limit, wishes.share * total);
+    for (int64_t i = 0; i < wishes.most; ++i) {
+      sum += double(weights[sorted[i].index()]);
+      if (sum >= limit) return sorted[i].index();
+    }
+    return sorted[wishes.most - 1].index();
   }
 
   // The elements whose keys begin with these bits, in order; how many there are.
@@ -112,6 +154,7 @@ struct Row {
     const int64_t best = largest();
     if (wishes.takes_largest()) return best;
     const double total = weigh(widen(from[best * step]), wishes.temperature);
+    if (wishes.most * 16 < count) return draw_of_few(wishes, total);
     double sums[2048] = {};
     uint32_t counts[2048] = {};
     for (int64_t i = 0; i < count; ++i) {

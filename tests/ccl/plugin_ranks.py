@@ -1,0 +1,159 @@
+"""Ranks on devices of a plugin that has collectives of its own; what they do is named by the first argument. Run by
+test_plugin_collectives.py, with the plugin in INFINIRT_PLUGIN_PATH."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from collective_support import (
+    OPERATIONS,
+    REDUCING,
+    REDUCTIONS,
+    agree,
+    allocate,
+    expected,
+    issue,
+    numpy_dtype,
+    on_device,
+    random_array,
+    read,
+    send_count,
+    varied_counts,
+)
+
+import infiniccl
+import infinirt
+from infiniccl import Communicator
+
+Job = tuple[Communicator, infinirt.Stream]
+
+
+def check(ranks: list[Job], operation: str, count: int, dtype: str, op: str) -> None:
+    """The threads' own ranks all at once, or those of this thread; equal to NumPy's answer."""
+    rng = np.random.default_rng(count)
+    size = len(ranks)
+    root = size // 2
+    counts = varied_counts(count, size) if operation.endswith("_v") else [count] * size
+    sends = [random_array(rng, send_count(operation, count, counts, r), dtype) for r in range(size)]
+    answers = expected(operation, sends, op, root, counts)
+    kind = numpy_dtype(dtype)
+    given, got = [], []
+    for rank, (comm, stream) in enumerate(ranks):
+        given.append(on_device(sends[rank], comm.device, stream))
+        elements = (
+            count if operation == "reduce" else count * size if operation == "gather" else answers[rank].size
+        )
+        got.append(allocate(comm.device, elements * kind.itemsize))
+    with infiniccl.group():
+        for rank, (comm, stream) in enumerate(ranks):
+            options = {"op": op, "root": root, "counts": counts, "dtype": dtype, "stream": stream}
+            issue(comm, operation, given[rank], got[rank], **options)
+    for rank, (_, stream) in enumerate(ranks):
+        stream.sync()
+        if operation not in ("reduce", "gather") or rank == root:
+            assert agree(read(got[rank], kind), answers[rank]), (
+                f"{operation} of {count} {dtype}, {op}, rank {rank}"
+            )
+
+
+def matrix() -> None:
+    for size in (1, 2, 3):
+        comms = infiniccl.init_all([f"toy:{rank % 2}" for rank in range(size)])
+        ranks = [(comm, comm.device.create_stream()) for comm in comms]
+        for operation in OPERATIONS:
+            for count in (0, 1, 7, 1000, 70_001):
+                check(ranks, operation, count, "float32", "sum")
+            for dtype in ("int8", "int64", "uint16", "float64"):
+                for op in REDUCTIONS if operation in REDUCING else ("sum",):
+                    check(ranks, operation, 100, dtype, op)
+            if operation not in REDUCING:
+                check(ranks, operation, 100, "bfloat16", "sum")
+                check(ranks, operation, 100, "float8_e4m3fn", "sum")
+        for comm in comms:
+            comm.close()
+    time.sleep(0.5)  # the plugin's communicators go soon, on a thread of their own
+    print("agrees")
+
+
+def threads() -> None:
+    """Every rank joins on a thread of its own, as processes would."""
+    size = 3
+    id = infiniccl.unique_id("toy:1")
+    failures: list[BaseException] = []
+
+    def work(rank: int) -> None:
+        try:
+            comm = infiniccl.init_rank(size, id, rank, f"toy:{rank}")
+            stream = comm.device.create_stream()
+            for step in range(20):
+                buffer = on_device(np.full(500, rank + step, np.int32), comm.device, stream)
+                comm.all_reduce(buffer, dtype="int32", op="sum", stream=stream)
+                stream.sync()
+                assert set(read(buffer, np.dtype(np.int32))) == {3 + size * step}
+                comm.barrier(stream=stream)
+                given = on_device(np.full(9, rank, np.int32), comm.device, stream)
+                got = on_device(np.full(9, -1, np.int32), comm.device, stream)
+                with infiniccl.group():
+                    comm.send(given, (rank + 1) % size, dtype="int32", stream=stream)
+                    comm.recv(got, (rank - 1) % size, dtype="int32", stream=stream)
+                stream.sync()
+                assert set(read(got, np.dtype(np.int32))) == {(rank - 1) % size}
+            with pytest.raises(infinirt.InfiniRTError, match="cannot be captured"), infinirt.capture(stream):
+                comm.barrier(stream=stream)
+        except BaseException as error:
+            failures.append(error)
+
+    members = [threading.Thread(target=work, args=(rank,)) for rank in range(size)]
+    for member in members:
+        member.start()
+    for member in members:
+        member.join(60)
+        assert not member.is_alive(), failures
+    assert not failures, failures
+    print("agrees")
+
+
+def refusals() -> None:
+    """What the plugin, or the type, does not have, and what the plugin says when it fails."""
+    stream = infinirt.Device("toy:0").create_stream()
+    comm = infiniccl.init_all(["toy:0"])[0]
+    buffer = comm.device.allocate(64)
+    calls = [
+        lambda: comm.all_reduce(np.ones(4), stream=stream),
+        lambda: comm.all_reduce(infinirt.Device("cpu").allocate(4), stream=stream),
+        lambda: comm.all_reduce(buffer, dtype="float8", stream=stream),
+        lambda: infiniccl.init_rank(1, infiniccl.named_id("some"), 0, "toy:0"),
+        lambda: infiniccl.init_all(["toy:0", "cpu:0"]),
+        lambda: infiniccl.init_all(["toy:7"]),
+    ]
+    for call in calls:
+        try:
+            call()
+        except (infinirt.InfiniRTError, ValueError) as error:
+            print(error)
+    comm.all_reduce(buffer, dtype="float16", stream=stream)  # the plugin knows only when it is called
+    try:
+        stream.sync()
+    except infinirt.InfiniRTError as error:
+        print(error)
+    print(comm.error)
+
+
+def none() -> None:
+    for make in (
+        lambda: infiniccl.init_all(["plain:0"]),
+        lambda: infiniccl.unique_id("plain:0"),
+        lambda: infiniccl.init_rank(1, bytes(128), 0, "plain:0"),
+    ):
+        try:
+            make()
+        except infinirt.InfiniRTError as error:
+            print(error)
+
+
+if __name__ == "__main__":
+    {each.__name__: each for each in (matrix, threads, refusals, none)}[sys.argv[1]]()
