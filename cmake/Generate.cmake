@@ -27,7 +27,8 @@ function(infinirt_generate what file)
 endfunction()
 
 set(INFINIRT_VERSION_SCRIPT ${INFINIRT_GENERATED_DIR}/infinirt.map)
-infinirt_generate(version_script infinirt.map ${PROJECT_SOURCE_DIR}/include/infinirt_ext.h)
+infinirt_generate(version_script infinirt.map ${PROJECT_SOURCE_DIR}/include/infinirt_ext.h
+                  ${PROJECT_SOURCE_DIR}/include/infinirt_observe.h)
 
 # The library's own generated files; those that end in .cpp are compiled.
 set(core_artefacts
