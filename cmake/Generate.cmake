@@ -28,7 +28,7 @@ endfunction()
 
 set(INFINIRT_VERSION_SCRIPT ${INFINIRT_GENERATED_DIR}/infinirt.map)
 infinirt_generate(version_script infinirt.map ${PROJECT_SOURCE_DIR}/include/infinirt_ext.h
-                  ${PROJECT_SOURCE_DIR}/include/infinirt_plugin_host.h)
+                  ${PROJECT_SOURCE_DIR}/include/infinirt_plugin_host.h ${PROJECT_SOURCE_DIR}/include/infinirt_observe.h)
 
 # The library's own generated files; those that end in .cpp are compiled.
 set(core_artefacts

@@ -333,11 +333,13 @@ infinirtError_t infinirtXCacheDestroy(infinirtXCache_t cache) {
 }
 
 infinirtError_t infinirtXCacheAllocate(void** ptr, size_t size, infinirtXCache_t cache, infinirtStream_t stream) {
-  return finish_error(__func__, cache::allocate(ptr, size, cache, stream));
+  const auto call = [&] { return finish_error("infinirtXCacheAllocate", cache::allocate(ptr, size, cache, stream)); };
+  return infinirt::observe_extension(infinirt::ExtensionId::CacheAllocate, call, ptr, size, cache, stream);
 }
 
 infinirtError_t infinirtXCacheFree(void* ptr, infinirtXCache_t cache, infinirtStream_t stream) {
-  return finish_error(__func__, cache::free(ptr, cache, stream));
+  const auto call = [&] { return finish_error("infinirtXCacheFree", cache::free(ptr, cache, stream)); };
+  return infinirt::observe_extension(infinirt::ExtensionId::CacheFree, call, ptr, cache, stream);
 }
 
 infinirtError_t infinirtXCacheRecordStream(void* ptr, infinirtXCache_t cache, infinirtStream_t stream) {

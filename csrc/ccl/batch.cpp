@@ -2,6 +2,9 @@
 
 #include <new>
 #include <optional>
+#include <string>
+
+#include "infinirt_observe.h"
 
 namespace infiniccl {
 
@@ -48,6 +51,18 @@ infinirtXStepResult run(void* data, infinirtXStep_t step, int in_caller) {
   return execution->arrived() ? infinirtXStepDone : infinirtXStepParked;
 }
 
+// What traces show: "AllReduce f32 x 1024, rank 0 of 2".
+std::string batch_name(const std::vector<Part>& parts) {
+  std::string name;
+  for (const Part& part : parts) {
+    if (!name.empty()) name += "; ";
+    name += operation_name(part.operation);
+    if (part.count > 0) name += std::string(" ") + dtype_name(part.dtype) + " x " + std::to_string(part.count);
+    name += ", rank " + std::to_string(part.rank) + " of " + std::to_string(part.world->size);
+  }
+  return name;
+}
+
 }  // namespace
 
 bool Execution::was_last() {
@@ -69,6 +84,8 @@ void Execution::part_failed(const Failure& failure) {
 bool Execution::arrived() { return was_last(); }
 
 infinirtError_t launch_batch(std::vector<Part> parts, infinirtStream_t stream, bool captured) {
+  // A captured one may be traced later.
+  if (captured || infinirtXObserved()) infinirtXNameNextWork(batch_name(parts).c_str());
   auto batch = std::make_unique<Batch>();
   batch->parts = std::move(parts);
   batch->captured = captured;

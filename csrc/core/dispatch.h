@@ -6,6 +6,7 @@
 #include "core/backend.h"
 #include "core/error.h"
 #include "core/handle.h"
+#include "core/observe.h"
 #include "core/registry.h"
 #include "core/thread_state.h"
 
@@ -16,9 +17,8 @@ namespace infinirt {
 #define INFINIRT_LIKELY(x) __builtin_expect(!!(x), 1)
 #define INFINIRT_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-// Hooks that run before a call: the random scheduler's step, tracing. Zero when there is none.
+// Hooks that run before a call: the random scheduler's step. g_call_hooks counts them, and says what observes (core/observe.h).
 using CallHook = void (*)(FunctionId);
-extern std::atomic<uint32_t> g_call_hooks;
 void add_call_hook(CallHook hook);
 
 inline uint32_t call_hooks() { return g_call_hooks.load(std::memory_order_relaxed); }

@@ -15,10 +15,10 @@ CallHook hooks[kMaxHooks];
 }  // namespace
 
 void add_call_hook(CallHook hook) {
-  const uint32_t n = g_call_hooks.load(std::memory_order_relaxed);
+  const uint32_t n = g_call_hooks.load(std::memory_order_relaxed) & kHookCount;
   if (n == kMaxHooks) return;
   hooks[n] = hook;
-  g_call_hooks.store(n + 1, std::memory_order_release);
+  g_call_hooks.fetch_add(1, std::memory_order_release);
 }
 
 infinirtError_t enter_slow(ThreadState& ts, FunctionId function) {
@@ -28,7 +28,7 @@ infinirtError_t enter_slow(ThreadState& ts, FunctionId function) {
                              "called from a host function or callback, which may not call the API; enqueue the work "
                              "from the thread that launched it instead"));
   }
-  const uint32_t n = g_call_hooks.load(std::memory_order_acquire);
+  const uint32_t n = g_call_hooks.load(std::memory_order_acquire) & kHookCount;
   for (uint32_t i = 0; i < n; ++i) hooks[i](function);
   return infinirtSuccess;
 }

@@ -238,12 +238,7 @@ infinirtError_t drain(unsigned milliseconds) {
 }
 
 // Runs when the library is loaded: before it nothing resolves, and no handle can exist.
-[[gnu::constructor]] void on_load() {
-  handle_arena_initialise();
-  if (log_enabled(LogLevel::Api)) {
-    add_call_hook([](FunctionId function) { log_line("call", kFunctionNames[static_cast<size_t>(function)]); });
-  }
-}
+[[gnu::constructor]] void on_load() { handle_arena_initialise(); }
 
 }  // namespace
 
@@ -308,11 +303,15 @@ infinirtError_t infinirtXGetSupport(enum infinirtXSupport* support, const char* 
 
 infinirtError_t infinirtXLaunchHostFunc(infinirtStream_t stream, infinirtHostFn_t fn, void* userData,
                                         infinirtHostFn_t destroy) {
-  return finish_error(__func__, launch_host_func(stream, fn, userData, destroy));
+  const auto call = [&] {
+    return finish_error("infinirtXLaunchHostFunc", launch_host_func(stream, fn, userData, destroy));
+  };
+  return observe_extension(ExtensionId::LaunchHostFunc, call, stream, fn, userData, destroy);
 }
 
 infinirtError_t infinirtXLaunchStep(infinirtStream_t stream, const infinirtXStepInfo* info) {
-  return finish_error(__func__, launch_step(stream, info));
+  const auto call = [&] { return finish_error("infinirtXLaunchStep", launch_step(stream, info)); };
+  return observe_extension(ExtensionId::LaunchStep, call, stream, info);
 }
 
 infinirtError_t infinirtXStreamUse(infinirtStream_t stream, const void* pointer, size_t bytes, const char* argument,

@@ -9,6 +9,7 @@
 namespace infinirt {
 
 struct Backend;
+struct ObservedThread;
 
 inline constexpr int kMaxBackends = 32;
 
@@ -33,6 +34,8 @@ struct ThreadState {
   infinirtError_t last_error;
   enum infinirtStreamCaptureMode capture_mode;  // this thread's interaction mode (Global is 0)
   int device[kMaxBackends];        // current device of each backend
+  uint64_t call;                   // number of the observed call that this thread is in; 0: none (core/observe.h)
+  ObservedThread* observed;        // null until it is first observed
 };
 
 extern constinit thread_local ThreadState t_thread_state [[gnu::tls_model("initial-exec")]];

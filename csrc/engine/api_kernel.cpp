@@ -114,7 +114,7 @@ infinirtError_t launch(const void* func, dim3 grid, dim3 block, void** args, siz
     work.kernel.cooperative = true;
   }
   if (computation_ns > 0) {
-    if (computation_ns <= kRunsInCaller_ns && try_run_inline(*stream, [&] { execute_work(device, work); })) {
+    if (computation_ns <= kRunsInCaller_ns && try_run_inline(*stream, work, [&] { execute_work(device, work, {}); })) {
       return launch_blocking() ? take_async_error(device) : infinirtSuccess;
     }
     const uint64_t blocks = uint64_t{grid.x} * grid.y * grid.z;

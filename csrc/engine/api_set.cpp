@@ -43,8 +43,14 @@ infinirtError_t fill_later(Stream& stream, const FillWork& fill) {
   Engine& engine = *stream.device->engine;
   infinirtError_t result = infinirtSuccess;
   const size_t bytes = fill.width * fill.height * fill.depth;
-  if (bytes <= engine.inline_limit() && try_run_inline(stream, [&] { result = engine.fill(fill); })) return result;
   Work work;
+  if (bytes <= engine.inline_limit()) {
+    if (observed()) [[unlikely]] {
+      work.type = WorkType::Fill;
+      work.fill = fill;
+    }
+    if (try_run_inline(stream, work, [&] { result = engine.fill(fill); })) return result;
+  }
   work.type = WorkType::Fill;
   work.fill = fill;
   return submit(stream, work);

@@ -191,7 +191,10 @@ infinirtError_t capture_refused(Stream& stream, const char* reason) {
 }
 
 infinirtError_t capture_work(Stream& stream, Work& work) {
-  if (NodeBodyPtr body = make_captured_body(*stream.device, work)) return capture_node(stream, std::move(body));
+  if (NodeBodyPtr body = make_captured_body(*stream.device, work)) {
+    body->name = issued_now(thread_state()).name;
+    return capture_node(stream, std::move(body));
+  }
   dispose_work(work);
   return capture_refused(stream, "the operation cannot be captured");
 }

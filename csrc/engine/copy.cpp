@@ -50,6 +50,17 @@ bool may_run_inline(const Engine& engine, const CopyWork& work) {
   return !work.other && total_bytes(work) <= engine.inline_limit();
 }
 
+bool try_copy_inline(Stream& stream, const CopyWork& copy, infinirtError_t* result) {
+  Engine& engine = *stream.device->engine;
+  if (!may_run_inline(engine, copy)) return false;
+  if (!observed()) [[likely]]
+    return try_run_inline(stream, Work(), [&] { *result = engine.copy(copy); });
+  Work work;
+  work.type = WorkType::Copy;
+  work.copy = copy;
+  return try_run_inline(stream, work, [&] { *result = engine.copy(copy); });
+}
+
 // In the stream's order, but in this thread: the copy is complete on return.
 infinirtError_t copy_here(Stream& stream, CopyWork& work) {
   Engine& engine = *stream.device->engine;
@@ -60,9 +71,14 @@ infinirtError_t copy_here(Stream& stream, CopyWork& work) {
   if (stream.role == StreamRole::Legacy && stream.device->blocking_captures.load(std::memory_order_relaxed) > 0) {
     if (auto error = capture_bars_legacy(*stream.device)) return error;
   }
-  if (may_run_inline(engine, work) && try_run_inline(stream, [&] { result = engine.copy(work); })) return result;
+  if (try_copy_inline(stream, work, &result)) return result;
   if (auto error = wait_for_turn(stream)) return error;
-  return perform_copy(engine, work);
+  if (!observed()) [[likely]]
+    return perform_copy(engine, work);
+  const int64_t began = observed_ticks();
+  result = perform_copy(engine, work);
+  report_copy_here(stream, work, began);
+  return result;
 }
 
 // Takes the source's bytes now, so that the caller may change them at once. False when there is no memory for that.
@@ -83,9 +99,8 @@ bool stage_source(CopyWork& work) {
 }
 
 infinirtError_t copy_later(Stream& stream, const CopyWork& copy) {
-  Engine& engine = *stream.device->engine;
   infinirtError_t result = infinirtSuccess;
-  if (may_run_inline(engine, copy) && try_run_inline(stream, [&] { result = engine.copy(copy); })) {
+  if (try_copy_inline(stream, copy, &result)) {
     std::free(copy.staging);
     return result;
   }
@@ -114,8 +129,7 @@ infinirtError_t copy_asynchronously(Stream& stream, CopyRequest& request) {
     // Small enough to run at once on an idle stream: only a busy one costs a second copy.
     infinirtError_t result = infinirtSuccess;
     if (may_stage) {
-      Engine& engine = *stream.device->engine;
-      if (may_run_inline(engine, work) && try_run_inline(stream, [&] { result = engine.copy(work); })) return result;
+      if (try_copy_inline(stream, work, &result)) return result;
       if (stage_source(work)) return copy_later(stream, work);
     }
     return copy_here(stream, work);

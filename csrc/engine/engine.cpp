@@ -51,6 +51,18 @@ void call_host_function(void (*fn)(void*), void* data) {
   --ts.call_barrier;
 }
 
+// Who is to blame for a failure: the operation, the stream, what ran there before, and the call's stack where that is kept.
+std::string origin_text(const Work& work, const WorkOrigin& origin) {
+  if (!origin.stream) return "";
+  std::string text = "; it was " + work_title(work.type, work.type == WorkType::Kernel ? work.kernel.kernel : nullptr);
+  if (origin.in_graph) text += " of a graph";
+  text += " on stream " + std::to_string(origin.stream->id);
+  const std::string before = recent_work(*origin.stream);
+  if (!before.empty()) text += ", which had run before: " + before;
+  if (origin.issued && origin.issued->stack) text += std::string("\nissued by\n") + origin.issued->stack;
+  return text;
+}
+
 void call_stream_callback(EngineDevice& device, const CallbackWork& work) {
   const int sticky = device.sticky_error.load(std::memory_order_acquire);
   ThreadState& ts = thread_state();
@@ -208,7 +220,7 @@ void dispose_work(Work& work) {
   work.type = WorkType::Nothing;
 }
 
-void execute_work(EngineDevice& device, Work& work) {
+void execute_work(EngineDevice& device, Work& work, const WorkOrigin& origin) {
   const bool failed = device.sticky_error.load(std::memory_order_relaxed) != 0;
   infinirtError_t error = infinirtSuccess;
   switch (work.type) {
@@ -250,7 +262,10 @@ void execute_work(EngineDevice& device, Work& work) {
     case WorkType::Step:
       break;
   }
-  if (error != infinirtSuccess) report_async_error(device, error, take_pending_message(error).c_str());
+  if (error != infinirtSuccess) {
+    const std::string message = take_pending_message(error) + origin_text(work, origin);
+    report_async_error(device, error, message.c_str());
+  }
 }
 
 }  // namespace infinirt

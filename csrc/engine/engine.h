@@ -165,8 +165,15 @@ void report_async_error(EngineDevice& device, infinirtError_t error, const char*
 // Takes the non-sticky asynchronous error that is due, if any.
 infinirtError_t take_async_error(EngineDevice& device);
 
+// Where work comes from, for the message of a failure. All null: the calling thread does it at once, and its caller knows.
+struct WorkOrigin {
+  const Stream* stream = nullptr;
+  const Issued* issued = nullptr;
+  bool in_graph = false;
+};
+
 // Runs one piece of work on this thread (not Wait and Graph). Errors are reported to the device.
-void execute_work(EngineDevice& device, Work& work);
+void execute_work(EngineDevice& device, Work& work, const WorkOrigin& origin);
 
 // Waits until all streams of the engine are done, at most so long; false when work is left.
 bool drain_engine(Engine& engine, int64_t timeout_ns);

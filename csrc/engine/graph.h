@@ -38,6 +38,7 @@ struct NodeBody {
                AllocNodeParams, infinirtEvent_t>
       params;                      // what the getters give back
   GraphAllocationPtr allocation;   // of allocation and free nodes
+  uint64_t name = 0;               // given by infinirtXNameNextWork when it was captured; 0: none
 
   NodeBody() = default;
   NodeBody(const NodeBody&) = delete;

@@ -55,6 +55,7 @@ struct ExecProgram {
 struct GraphBranch final : Runnable, Waiter, StepHost {
   GraphExec* exec = nullptr;
   uint32_t at = 0;
+  int64_t began = 0;    // when the node of its number began, if something observes
   bool step_over = false;  // the step at `at` was parked and has been finished
   bool run(int budget) override;
   void wake() override { schedule(this); }
@@ -76,6 +77,8 @@ class GraphRun final : public Runnable {
   GraphExec* exec = nullptr;
   std::shared_ptr<const ExecProgram> program;
   Stream* stream = nullptr;         // set when the launch is at the head of its stream
+  Issued issued;                    // the launch, for observers; likewise
+  uint64_t position = 0;            // in the stream's order; likewise
   std::vector<RunEvent> events;     // parallel to ExecShape::event_nodes
   GraphRun* next = nullptr;         // in the list of runs that wait for their turn, or of spare ones
 

@@ -9,6 +9,7 @@
 #include "engine/event.h"
 #include "engine/graph_exec.h"
 #include "engine/memory.h"
+#include "engine/observed_work.h"
 #include "engine/step.h"
 
 namespace infinirt {
@@ -94,7 +95,7 @@ const void* freed_memory(const Work& work) {
   return nullptr;
 }
 
-void execute_body(NodeBody& body) {
+void execute_body(const GraphRun& run, NodeBody& body) {
   if (const void* pointer = freed_memory(body.work)) {
     char text[160];
     std::snprintf(text, sizeof text, "a %s node of a graph uses %p, which was freed after the graph was made",
@@ -102,7 +103,7 @@ void execute_body(NodeBody& body) {
     report_async_error(*body.device, infinirtErrorIllegalAddress, text);
     return;
   }
-  execute_work(*body.device, body.work);
+  execute_work(*body.device, body.work, {run.stream, &run.issued, true});
 }
 
 // False: the step is parked.
@@ -117,17 +118,14 @@ bool run_step_node(GraphRun& run, uint32_t node, NodeBody& body) {
   return run_step(branch, *body.device, body.work.step, false);
 }
 
-// False: the node waits, and its branch will be scheduled when it is over.
-bool run_node(GraphRun& run, uint32_t node) {
-  if (!run.program->enabled[node]) return true;
-  NodeBody& body = *run.program->bodies[node];
+bool run_body(GraphRun& run, uint32_t node, NodeBody& body) {
   if (body.work.type == WorkType::Step) return run_step_node(run, node, body);
   switch (body.type) {
     case infinirtGraphNodeTypeKernel:
     case infinirtGraphNodeTypeMemcpy:
     case infinirtGraphNodeTypeMemset:
     case infinirtGraphNodeTypeHost:
-      execute_body(body);
+      execute_body(run, body);
       return true;
     case infinirtGraphNodeTypeEventRecord:
       finish_record(event_of(run, node));
@@ -149,6 +147,22 @@ bool run_node(GraphRun& run, uint32_t node) {
     default:
       return true;  // places in the order
   }
+}
+
+// False: the node waits, and its branch will be scheduled when it is over.
+bool run_node(GraphRun& run, uint32_t node) {
+  if (!run.program->enabled[node]) return true;
+  NodeBody& body = *run.program->bodies[node];
+  if (!observed()) [[likely]]
+    return run_body(run, node, body);
+  GraphBranch& branch = run.exec->branches[node];
+  const int64_t before = branch.began;
+  if (before == 0) branch.began = observed_ticks();
+  const int64_t began = branch.began;
+  if (!run_body(run, node, body)) return false;  // the branch may be running elsewhere already
+  branch.began = 0;
+  if (body.type != infinirtGraphNodeTypeEmpty) report_graph_node(run, node, body, began);
+  return true;
 }
 
 enum class Outcome { More, Ended, Finished };  // Ended: others carry on, and nothing here may be touched any more
@@ -216,6 +230,9 @@ bool begin_run(GraphRun& run) {
     exec.remaining[i].store(shape.dependency_counts[i], std::memory_order_relaxed);
   }
   exec.sinks_left.store(shape.sinks, std::memory_order_relaxed);
+  if (observed()) [[unlikely]] {
+    for (size_t i = 0; i < shape.size(); ++i) exec.branches[i].began = 0;
+  }
   uint32_t node = shape.roots[0];
   // In a random schedule every step is the generator's choice, the first one included.
   const bool in_place = !is_random_schedule();

@@ -11,6 +11,7 @@
 #include "core/object_pool.h"
 #include "core/wait_hooks.h"
 #include "engine/capture.h"
+#include "engine/graph_exec.h"
 #include "engine/graph_run.h"
 #include "engine/pool.h"
 #include "engine/step.h"
@@ -55,6 +56,8 @@ uint64_t append(Stream& stream, const Work& work) {
   op->next = nullptr;
   op->work = work;
   op->value = stream.enqueued.load(std::memory_order_relaxed) + 1;
+  op->began = 0;
+  op->issued = issued_now(thread_state());
   if (stream.last) {
     stream.last->next = op;
   } else {
@@ -84,6 +87,8 @@ void append_wait(Stream& stream, const Point& point) {
   wait.wait = point;
   append(stream, wait);
   remember(stream, point);
+  if (observed()) [[unlikely]]
+    report_stream_order(stream, point);
 }
 
 // Work of a blocking stream comes after all earlier work of the legacy stream.
@@ -113,6 +118,10 @@ bool activate(Stream& stream) {
 void finish_head(Stream& stream) {
   Op* op = stream.batch;
   stream.batch = op->next;
+  if (op->began != 0) [[unlikely]]
+    report_stream_work(stream, *op);
+  stream.recent[stream.recent_count++ % Stream::kRecentWork] = {
+      op->work.type, op->work.type == WorkType::Kernel ? op->work.kernel.kernel : nullptr};
   dispose_work(op->work);
   const uint64_t value = op->value;
   op->next = stream.done;
@@ -223,11 +232,15 @@ bool Stream::run(int budget) {
     // Looked at only now: a stream whose last operation is done is idle at once, not after another turn of nothing.
     if (budget-- <= 0) return true;
     Work& work = batch->work;
+    if (observed() && batch->began == 0) [[unlikely]]
+      batch->began = observed_ticks();
     if (work.type == WorkType::Wait) {
       if (work.wait.timeline->park(this, work.wait.value)) return false;  // wake() brings us back
     } else if (work.type == WorkType::Graph) {
       GraphRun* graph_run = work.graph.run;
       work.graph.run = nullptr;
+      graph_run->issued = batch->issued;
+      graph_run->position = batch->value;
       if (device->sticky_error.load(std::memory_order_relaxed) != 0) {
         drop_graph_run(graph_run);
       } else if (!start_graph_run(graph_run, *this)) {
@@ -236,7 +249,7 @@ bool Stream::run(int budget) {
     } else if (work.type == WorkType::Step) {
       if (!run_step(*this, *device, work.step, false)) return false;  // finish_step() brings us back
     } else {
-      execute_work(*device, work);
+      execute_work(*device, work, {this, &batch->issued, false});
     }
     finish_head(*this);
   }
@@ -264,6 +277,8 @@ infinirtError_t submit_step(Stream& stream, Work& work, bool in_caller) {
   activate(stream);
   stream.batch = stream.first;
   stream.first = stream.last = nullptr;
+  if (observed()) [[unlikely]]
+    stream.batch->began = observed_ticks();
   stream.mutex.unlock();
   switch (call_step(stream, *stream.device, stream.batch->work.step, true)) {
     case infinirtXStepDone:
@@ -374,6 +389,8 @@ void stream_wait_point(Stream& stream, const Point& point) {
     if (stream.destroyed) return;  // as in enqueue(): there is no later work that could wait
     if (point.reached()) {
       remember(stream, point);
+      if (observed()) [[unlikely]]
+        report_stream_order(stream, point);
     } else {
       append_wait(stream, point);
       start = activate(stream);
@@ -484,6 +501,7 @@ Stream* create_stream(EngineDevice& device, unsigned flags, int priority, Stream
   stream->role = role;
   stream->blocking = !(flags & infinirtStreamNonBlocking);
   stream->first = stream->last = stream->batch = stream->done = nullptr;
+  stream->recent_count = 0;
   stream->state = Stream::State::Idle;
   stream->destroyed = false;
   stream->known.clear();

@@ -9,6 +9,7 @@
 #include "core/mutex.h"
 #include "core/step.h"
 #include "engine/engine.h"
+#include "engine/observed_work.h"
 #include "engine/scheduler.h"
 #include "engine/timeline.h"
 #include "engine/work.h"
@@ -48,6 +49,14 @@ struct Stream final : Runnable, Waiter, StepHost {
   uint64_t legacy_seen = 0;           // latest value of the legacy timeline that this stream waits for
   StreamAttributes attributes;
   std::vector<Point> known;           // latest point of each other stream that this one is ordered after
+
+  // --- what ran last, for the message of a failure; only whoever runs the stream
+  static constexpr uint32_t kRecentWork = 8;
+  struct Recent {
+    WorkType type;
+    const Kernel* kernel;
+  } recent[kRecentWork] = {};
+  uint32_t recent_count = 0;
 
   std::atomic<uint64_t> enqueued{0};  // value of the last operation; written under `mutex`
 
@@ -91,10 +100,10 @@ infinirtError_t submit_step(Stream& stream, Work& work, bool in_caller);
 // A null timeline when the stream was destroyed meanwhile: the work is then still the caller's.
 Point enqueue(Stream& stream, const Work& work);
 
-// Runs `body` in the calling thread, in the stream's order, if the stream is idle right now and owes the legacy stream
+// `what` is what an observer hears of it. Runs `body` in the calling thread, in the stream's order, if the stream is idle right now and owes the legacy stream
 // nothing; false otherwise, with nothing done. `body` is short and calls nothing of the API. Not in random schedules.
 template <class Body>
-bool try_run_inline(Stream& stream, Body&& body);
+bool try_run_inline(Stream& stream, const Work& what, Body&& body);
 
 // Makes later work of `stream` wait for the point. Cheap when it is reached or known already.
 void stream_wait_point(Stream& stream, const Point& point);
@@ -138,9 +147,15 @@ bool begin_inline(Stream& stream);   // takes the stream's mutex on success
 void finish_inline(Stream& stream);  // accounts one operation and releases it
 
 template <class Body>
-bool try_run_inline(Stream& stream, Body&& body) {
+bool try_run_inline(Stream& stream, const Work& what, Body&& body) {
   if (!begin_inline(stream)) return false;
-  body();
+  if (observed()) [[unlikely]] {
+    const int64_t began = observed_ticks();
+    body();
+    report_inline_work(stream, what, began);
+  } else {
+    body();
+  }
   finish_inline(stream);
   return true;
 }

@@ -35,6 +35,7 @@ Timeline* acquire_timeline() {
   }
   auto* timeline = new Timeline;
   p.all.push_back(timeline);
+  timeline->number = p.all.size();
   return timeline;
 }
 

@@ -50,6 +50,7 @@ class Timeline {
   }
 
   Timeline* next_free = nullptr;
+  uint64_t number = 0;  // for observers: which order its values count in
 
  private:
   void wake_parked(uint64_t value);

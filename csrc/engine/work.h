@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/observe.h"
 #include "engine/timeline.h"
 #include "infinirt_ext.h"
 
@@ -118,6 +119,8 @@ void dispose_work(Work& work);
 struct Op {
   Op* next = nullptr;
   uint64_t value = 0;  // what the stream's timeline reaches when this is done
+  int64_t began = 0;  // when it began to run, if something observes; else 0
+  Issued issued;
   Work work;
 };
 

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from .object_code import ObjectCode
     from .plugin import PluginInfo, load_plugin, plugins
     from .program import Program, ProgramOptions
+    from .tracing import keep_stacks, range, trace
 
 __all__ = [
     "LEGACY_DEFAULT_STREAM",
@@ -131,12 +132,15 @@ __all__ = [
     "device_types",
     "devices",
     "from_dlpack",
+    "keep_stacks",
     "launch",
     "load_plugin",
     "per_thread_default_stream",
     "plugins",
+    "range",
     "support",
     "synchronize",
+    "trace",
 ]
 
 # Names that load on first use, and the module that has them.
@@ -148,8 +152,11 @@ _LATER = {
     "Program": "program",
     "ProgramOptions": "program",
     "__version__": "_version",
+    "keep_stacks": "tracing",
     "load_plugin": "plugin",
     "plugins": "plugin",
+    "range": "tracing",
+    "trace": "tracing",
 }
 
 
@@ -208,6 +215,10 @@ def support(function: str, type: str | None = None) -> str:
 
 if os.environ.get("INFINIRT_PYTHON_PER_THREAD_DEFAULT_STREAM") == "1":
     per_thread_default_stream(True)
+if os.environ.get("INFINIRT_STACKS") == "1":
+    from .tracing import keep_stacks
+
+    keep_stacks(True)
 
 # After this no thread of the runtime enters the interpreter any more.
 atexit.register(_core.shut_down)

@@ -2,6 +2,7 @@
 // tests the generator and nothing else; the declarations are the core's own.
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 
 #include "core/dispatch.h"
 #include "core/endings.h"
@@ -81,9 +82,21 @@ const Backend* route_unknown_pointer(ThreadState&, const void*) { return &backen
 const Backend* backend_of_slot(const HandleSlot& slot) { return &backends[slot.backend]; }
 infinirtError_t unsupported_call(FunctionId) { return infinirtErrorNotSupported; }
 infinirtError_t enter_slow(ThreadState&, FunctionId function) {
+  if (observed()) return infinirtSuccess;
   finished_function = function;
   return infinirtErrorNotPermitted;
 }
+
+uint16_t observed_function = 0;
+std::vector<unsigned long long> observed_words;
+infinirtError_t observed_result = infinirtSuccess;
+
+ObservedCall::ObservedCall(ThreadState& ts, uint16_t function, const unsigned long long* arguments, int count)
+    : ts_(ts) {
+  observed_function = function;
+  observed_words.assign(arguments, arguments + count);
+}
+infinirtError_t ObservedCall::end(infinirtError_t result) { return observed_result = result; }
 
 const Backend* registry_owner(const void* pointer) {
   for (int i = 0; i < 2; ++i) {
@@ -199,6 +212,13 @@ void test_failures() {
   ts.call_barrier = 0;
   g_call_hooks = 1;
   CHECK(infinirtStreamQuery(nullptr) == infinirtErrorNotPermitted && !called);
+  g_call_hooks = kObserveTrace;  // the call happens as ever, and is seen
+  int host = 0;
+  CHECK(infinirtMemcpy(owned_bytes[1], &host, 4, infinirtMemcpyDefault) == infinirtSuccess && called == &backends[1]);
+  CHECK(observed_function == static_cast<uint16_t>(FunctionId::Memcpy) && observed_result == infinirtSuccess);
+  CHECK((observed_words == std::vector<unsigned long long>{reinterpret_cast<uintptr_t>(owned_bytes[1]),
+                                                           reinterpret_cast<uintptr_t>(&host), 4,
+                                                           infinirtMemcpyDefault}));
   g_call_hooks = 0;
 }
 

@@ -27,7 +27,9 @@ def test_library_exports_only_versioned_infinirt_names() -> None:
 
 def test_every_declared_function_is_exported() -> None:
     include_dir = directory("--include-dir")
-    headers = "".join((include_dir / name).read_text() for name in ("infinirt.h", "infinirt_ext.h"))
+    headers = "".join(
+        (include_dir / name).read_text() for name in ("infinirt.h", "infinirt_ext.h", "infinirt_observe.h")
+    )
     code = re.sub(r"/\*.*?\*/|//[^\n]*", "", headers, flags=re.DOTALL)
     declared = set(re.findall(r"^INFINIRT_API [^;(]*\b(infinirt\w+)\(", code, re.MULTILINE))
     exported = {

@@ -144,4 +144,10 @@ def test_calls_and_failures_are_logged_when_asked_for() -> None:
     assert logged("") == []
     assert [line for line in logged("error") if "infinirtStreamDestroy: stream" in line] == logged("error")
     assert len(logged("error")) == 1
-    assert logged("api").count("call: infinirtGetDevice") == 2
+    assert len([line for line in logged("api") if line.startswith("call: infinirtGetDevice(device=0x")]) == 2
+    assert (
+        len([line for line in logged("api") if line.startswith("done: infinirtGetDevice -> success, ")]) == 2
+    )
+    failed = [line for line in logged("api") if line.startswith("done: infinirtStreamDestroy -> ")]
+    assert len(failed) == 1
+    assert "infinirtErrorInvalidResourceHandle" in failed[0]

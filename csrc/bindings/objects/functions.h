@@ -10,5 +10,6 @@ extern PyMethodDef device_functions[];
 extern PyMethodDef object_functions[];
 extern PyMethodDef graph_functions[];
 extern PyMethodDef kernel_functions[];
+extern PyMethodDef observe_functions[];
 
 }  // namespace infinirt::objects

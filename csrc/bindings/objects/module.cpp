@@ -62,7 +62,7 @@ int execute(PyObject* module) {
   if (!load_library()) return -1;
   python::introduce_interpreter();
   for (PyMethodDef* functions :
-       {own_functions, device_functions, object_functions, graph_functions, kernel_functions}) {
+       {own_functions, device_functions, object_functions, graph_functions, kernel_functions, observe_functions}) {
     if (PyModule_AddFunctions(module, functions) < 0) return -1;
   }
   const bool added = add_type(module, "DeviceBase", make_device_type(), &device_class) &&

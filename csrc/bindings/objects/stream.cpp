@@ -7,6 +7,7 @@
 #include "bindings/objects/callable.h"
 #include "bindings/objects/deferred.h"
 #include "bindings/objects/event.h"
+#include "infinirt_observe.h"
 
 namespace infinirt::objects {
 
@@ -162,6 +163,14 @@ PyObject* wait(PyObject* self, PyObject* given) {
   }));
 }
 
+// Traces show a host function by the name that Python has for it.
+void name_for_observers(PyObject* function) {
+  python::Ref name(PyObject_GetAttrString(function, "__qualname__"));
+  const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
+  PyErr_Clear();
+  if (text) infinirtXNameNextWork(text);
+}
+
 PyObject* launch_host_func(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   auto* stream = as_stream(self);
   drain_deferred();
@@ -172,6 +181,7 @@ PyObject* launch_host_func(PyObject* self, PyObject* const* args, Py_ssize_t cou
   }
   BoundCall* call = bind_call(args[0], args + 1, count - 1, names);
   if (call == nullptr) return nullptr;
+  if (infinirtXObserved()) name_for_observers(args[0]);
   // Releases the lock even on host devices: with an inline schedule the function runs inside this call.
   return none_or_raise(without_gil(true, [&] {
     return on_stream(

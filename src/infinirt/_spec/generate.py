@@ -38,7 +38,7 @@ ARTEFACTS: dict[str, Renderer] = {
     "fill": lambda _: table.render_list(),
     "errors": lambda _: errors.render(),
     "nvidia": lambda _: nvidia.render(),
-    "version_script": lambda options: symbols.render(options.extension_header),
+    "version_script": lambda options: symbols.render(options.extension_headers),
     "flat": lambda _: emit_flat.render(),
     "stubs": lambda _: emit_stubs.render(),
 }
@@ -49,7 +49,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--what", required=True, choices=sorted(ARTEFACTS))
     parser.add_argument("--out", type=Path, help="file to write (default: the header's place in the tree)")
     parser.add_argument("--check", action="store_true", help="write nothing; fail if the file differs")
-    parser.add_argument("--extension-header", type=Path, default=ROOT / "include" / "infinirt_ext.h")
+    include = ROOT / "include"
+    parser.add_argument(
+        "--extension-headers",
+        type=Path,
+        nargs="+",
+        default=[include / f"infinirt_{name}.h" for name in ("ext", "plugin_host", "observe")],
+    )
     options = parser.parse_args(arguments)
     out: Path | None = options.out
     if out is None:

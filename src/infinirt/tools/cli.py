@@ -127,6 +127,38 @@ def sanitize(
     raise typer.Exit(run(command, json, leaks))
 
 
+@app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+def trace(
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="SCRIPT [ARGUMENTS]...", help="A Python file or program, and its arguments."),
+    ] = None,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="Where to; empty: only the summary.")
+    ] = "trace.json",
+    stacks: Annotated[
+        bool, typer.Option("--stacks", help="Keep the Python stack of every call; slower.")
+    ] = False,
+    json: Json = False,
+    raw: Annotated[
+        str,
+        typer.Option(
+            "--raw", metavar="FOLDER", help="Keep the recorded files there; without SCRIPT: read them."
+        ),
+    ] = "",
+) -> None:
+    """Runs a program and records every call and every stream's work, for Perfetto; then says where the time went."""
+    from pathlib import Path
+
+    from infinirt.tools.trace import run, show
+
+    if not command and not raw:
+        raise typer.BadParameter(
+            "a program to trace is missing, or --raw FOLDER to read", param_hint="SCRIPT"
+        )
+    raise typer.Exit(run(command, output, stacks, json, raw) if command else show(Path(raw), output, json))
+
+
 @app.command("new-backend")
 def new_backend(
     name: Annotated[str, typer.Argument(help="Name of the device type, such as mychip.")],

@@ -18,7 +18,7 @@ _GRACE = 5.0  # seconds between asking a process to end and killing it
 def run(command: list[str], ranks: int) -> int:
     """Starts the ranks and waits for them; the exit status is that of the first that failed, else 0."""
     name = uuid.uuid4().hex
-    words = _words(command)
+    words = words_of(command)
     processes: list[subprocess.Popen[bytes]] = []
 
     def forward(number: int, frame: FrameType | None) -> None:
@@ -49,10 +49,11 @@ def run_on_hosts(command: list[str], ranks: int, hosts: str) -> int:
         print("infinirt run: --hosts needs MPI's launcher, mpiexec: pip install mpich", file=sys.stderr)
         return 127
     told = ["env", "INFINICCL_TRANSPORT=mpi"]
-    return subprocess.call([launcher, "-n", str(ranks), "-hosts", hosts, *told, *_words(command)])
+    return subprocess.call([launcher, "-n", str(ranks), "-hosts", hosts, *told, *words_of(command)])
 
 
-def _words(command: list[str]) -> list[str]:
+def words_of(command: list[str]) -> list[str]:
+    """The program and its arguments: a Python file is run by this interpreter."""
     return [sys.executable, *command] if command[0].endswith(".py") else command
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from ..enums import ENUMS
 from ..functions import FUNCTIONS
-from ..model import STREAM_TYPE, Function, RouteStep
+from ..model import STREAM_TYPE, Function, Param, RouteStep
+from ..structs import STRUCTS
+from ..typedefs import HANDLES
 from .text import GENERATED, call_layout
 
 _TOP = f"""\
@@ -73,19 +76,40 @@ def _definition(item: Function, suffix: str = "") -> str:
 
 
 def _stub(item: Function) -> str:
+    """Three functions: what the call does, the same with an observer looking on, and the public one, which chooses."""
     number = f"FunctionId::{item.short}"
     before = f"  {_BEFORE_CALL[item.short]}\n" if item.short in _BEFORE_CALL else ""
+    parameters = ["ThreadState& ts", *(p.declaration for p in item.params)]
+    arguments = ", ".join(["ts", *(p.name for p in item.params)])
+    routed = call_layout(
+        f"[[gnu::always_inline]] static inline {item.returns} route_{item.short}", parameters, " {"
+    )
+    seen = call_layout(
+        f"[[gnu::cold, gnu::noinline]] static {item.returns} observe_{item.short}", parameters, " {"
+    )
+    words = ", ".join(f"observed_word({p.name})" for p in item.params) or "0"
     return f"""\
-{_definition(item)}
-  ThreadState& ts = thread_state();
-  if (INFINIRT_UNLIKELY(ts.call_barrier | call_hooks())) {{
-    if (const infinirtError_t barred = enter_slow(ts, {number})) return barred;
-  }}
+{routed}
   const Backend* backend = {_find_backend(item)};
   if (INFINIRT_UNLIKELY(!backend)) return finish_error(ts, {number}, routing_failed(ts));
   const RoutedScope scope(ts, backend);
 {before}  const infinirtError_t error = backend->table.{item.short}({_arguments(item)});
   return INFINIRT_LIKELY(error == infinirtSuccess) ? error : finish_error(ts, {number}, error);
+}}
+
+{seen}
+  const unsigned long long words[] = {{{words}}};
+  ObservedCall call(ts, static_cast<uint16_t>({number}), words, {len(item.params)});
+  return call.end(route_{item.short}({arguments}));
+}}
+
+{_definition(item)}
+  ThreadState& ts = thread_state();
+  if (INFINIRT_UNLIKELY(ts.call_barrier | call_hooks())) {{
+    if (const infinirtError_t barred = enter_slow(ts, {number})) return barred;
+    if (observed()) return observe_{item.short}({arguments});
+  }}
+  return route_{item.short}({arguments});
 }}
 """
 
@@ -131,8 +155,39 @@ def _per_thread(item: Function) -> str:
     return f"{head}\n{body}\n}}\n"
 
 
+_HANDLES = {handle.name for handle in HANDLES}
+_STRUCTS = {struct.spelling for struct in STRUCTS}
+_ENUMS = {enum.spelling for enum in ENUMS}
+_UNSIGNED = {"size_t", "unsigned int", "unsigned long long", "unsigned long", "unsigned char"}
+# Arrays of the caller's, though they look like a place for what the call makes.
+_NO_RESULT = {"MemcpyBatchAsync", "MemRangeGetAttributes"}
+
+
+def _kind(item: Param) -> str:
+    """What an observer makes of the word that stands for an argument (core/observe.h)."""
+    if item.ctype in _UNSIGNED:
+        return "u"
+    if item.ctype == "dim3":
+        return "d"
+    if item.ctype in _STRUCTS:
+        return "s"
+    return "i" if item.ctype == "int" or item.ctype in _ENUMS else "p"
+
+
+def _signature(item: Function) -> str:
+    parameters = ",".join(f"{p.name}:{_kind(p)}" for p in item.params)
+    first = item.params[0].ctype if item.params else ""
+    creates = item.short not in _NO_RESULT and (first == "void**" or first.removesuffix("*") in _HANDLES)
+    return f'    {{"{item.name}", "{parameters}", {"true" if creates and first.endswith("*") else "false"}}},'
+
+
+def _signatures() -> str:
+    rows = "\n".join(_signature(f) for f in FUNCTIONS if f.in_table)
+    return f"const ObservedSignature kTableSignatures[kFunctionCount] = {{\n{rows}\n}};\n"
+
+
 def render() -> str:
-    parts = [_TOP]
+    parts = [_TOP, _signatures()]
     for item in FUNCTIONS:
         if item.route.is_core:
             continue

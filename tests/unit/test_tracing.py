@@ -1,0 +1,323 @@
+"""Traces of real programs: what is in the file is what the program did, and a viewer can draw it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import infinirt
+from infinirt.tracing.records import read_file
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+Slice = dict[str, Any]
+
+
+def slices(path: Path) -> list[Slice]:
+    return [event for event in events(path) if event["ph"] == "X"]
+
+
+def events(path: Path) -> list[dict[str, Any]]:
+    listed: list[dict[str, Any]] = json.loads(path.read_text())["traceEvents"]
+    return listed
+
+
+def check_drawable(path: Path) -> None:
+    """What a viewer needs: on every track slices nest or follow one another, and arrows begin and end in a slice."""
+    tracks: dict[tuple[int, int], list[tuple[float, float]]] = defaultdict(list)
+    for item in slices(path):
+        tracks[item["pid"], item["tid"]].append((item["ts"], item["ts"] + item["dur"]))
+    for spans in tracks.values():
+        open_until: list[float] = []
+        for begin, end in sorted(spans, key=lambda span: (span[0], -span[1])):
+            while open_until and open_until[-1] <= begin + 0.0005:
+                open_until.pop()
+            assert not open_until or end <= open_until[-1] + 0.0015, (begin, end, open_until)
+            open_until.append(end)
+    flows = defaultdict(list)
+    for event in events(path):
+        if event["ph"] in "sf":
+            flows[event["id"]].append(event)
+            spans = tracks[event["pid"], event["tid"]]
+            assert any(begin - 0.0015 <= event["ts"] <= end + 0.0015 for begin, end in spans), event
+    for pair in flows.values():
+        assert [event["ph"] for event in pair] == ["s", "f"]
+        assert pair[0]["ts"] <= pair[1]["ts"] + 0.0015 or pair[0]["name"] == "issue"
+    named = {(e["pid"], e["tid"]) for e in events(path) if e["ph"] == "M" and e["name"] == "thread_name"}
+    assert tracks.keys() <= named
+
+
+def named(path: Path, name: str) -> list[Slice]:
+    return [item for item in slices(path) if item["name"] == name]
+
+
+def infinirt_trace(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "infinirt", "trace", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "INFINIRT_DEVICE": "cpu", **environment},
+    )
+
+
+def test_two_sleeping_streams_overlap(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    device = infinirt.Device("cpu")
+    left, right = device.create_stream(), device.create_stream()
+    with infinirt.trace(out) as trace:
+        left.launch_host_func(time.sleep, 0.2)
+        right.launch_host_func(time.sleep, 0.2)
+        device.sync()
+    first, second = named(out, "sleep")
+    assert first["tid"] != second["tid"]
+    assert first["dur"] >= 200_000
+    shared = min(first["ts"] + first["dur"], second["ts"] + second["dur"]) - max(first["ts"], second["ts"])
+    assert shared > 100_000
+    assert trace.summary.overlapped > 100_000_000
+    assert [line.utilisation > 0.5 for line in trace.summary.streams] == [True, True]
+    check_drawable(out)
+
+
+def test_an_event_orders_and_is_drawn_as_an_arrow(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    device = infinirt.Device("cpu")
+    left, right = device.create_stream(), device.create_stream()
+    with infinirt.trace(out) as trace:
+        left.launch_host_func(time.sleep, 0.05)
+        right.wait(left.record())
+        right.launch_host_func(time.sleep, 0.05)
+        device.sync()
+    first, second = sorted(named(out, "sleep"), key=lambda item: float(item["ts"]))
+    assert second["ts"] >= first["ts"] + first["dur"]
+    assert trace.summary.overlapped == 0
+    arrows = [event for event in events(out) if event.get("cat") == "order"]
+    assert [(a["ph"], a["pid"], a["tid"]) for a in arrows] == [
+        ("s", first["pid"], first["tid"]),
+        ("f", second["pid"], second["tid"]),
+    ]
+    assert trace.summary.streams[-1].waited > 10_000_000
+    check_drawable(out)
+
+
+def test_work_is_led_to_by_the_call_that_issued_it(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    device = infinirt.Device("cpu")
+    stream = device.create_stream()
+    with infinirt.trace(out) as trace:
+        buffer = device.allocate(1 << 20, stream=stream)
+        buffer.fill(1, stream=stream)
+        stream.sync()
+        buffer.close()
+    calls = {item["args"]["call"]: item["name"] for item in slices(out) if item["cat"] == "call"}
+    (fill,) = named(out, "fill 1 MiB")
+    assert calls[fill["args"]["call"]] == "infinirtMemsetAsync"
+    assert trace.summary.peak_memory == {"cpu:0": 1 << 20}
+    counters = [event["args"]["bytes"] for event in events(out) if event["ph"] == "C"]
+    assert counters == [1 << 20, 0]
+    check_drawable(out)
+
+
+def test_graphs_are_expanded_and_their_branches_have_tracks(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    device = infinirt.Device("cpu")
+    stream = device.create_stream()
+    graph = infinirt.Graph()
+    for _ in range(2):
+        graph.add_host(time.sleep, 0.05)
+    exec_ = graph.instantiate()
+    with infinirt.trace(out):
+        exec_.launch(stream)
+        stream.sync()
+    (launch,) = named(out, "graph launch")
+    nodes = [item for item in slices(out) if item["args"].get("graph_launch")]
+    assert {node["args"]["node"] for node in nodes} == {0, 1}
+    assert {node["args"]["graph_launch"] for node in nodes} == {launch["args"]["call"]}
+    for node in nodes:
+        assert launch["ts"] - 0.002 <= node["ts"]
+        assert node["ts"] + node["dur"] <= launch["ts"] + launch["dur"] + 0.002
+    check_drawable(out)
+
+
+def test_ranges_nest_and_survive_what_is_raised(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+
+    @infinirt.range("outer")
+    def fails() -> None:
+        with infinirt.range("inner"):
+            infinirt.Device("cpu").sync()
+            raise KeyError
+
+    with infinirt.trace(out) as trace, pytest.raises(KeyError):
+        fails()
+    (outer,), (inner,) = named(out, "outer"), named(out, "inner")
+    assert outer["ts"] <= inner["ts"]
+    assert inner["ts"] + inner["dur"] <= outer["ts"] + outer["dur"] + 0.002
+    assert [line.count for line in trace.summary.ranges] == [1, 1]
+    check_drawable(out)
+    with pytest.raises(TypeError, match="str"):
+        infinirt.range(3)  # type: ignore[arg-type]
+
+
+def test_operators_are_named(tmp_path: Path) -> None:
+    import numpy as np
+
+    import infinicore
+
+    out = tmp_path / "out.json"
+    tensor = infinicore.from_numpy(np.ones((256, 256), dtype="float32")).to("cpu")
+    with infinirt.trace(out) as trace:
+        infinicore.add(tensor, tensor)
+        infinirt.Device("cpu").sync()
+    assert [line.name for line in trace.summary.operations] == ["infiniopAdd"]
+
+
+def test_a_second_trace_warns_and_changes_nothing(tmp_path: Path) -> None:
+    with infinirt.trace(tmp_path / "out.json") as outer:
+        with (
+            pytest.warns(UserWarning, match="a trace runs already"),
+            infinirt.trace(tmp_path / "in.json") as inner,
+        ):
+            infinirt.Device("cpu").sync()
+        with pytest.raises(RuntimeError, match="another one was running"):
+            _ = inner.summary
+    assert outer.summary.calls
+    assert not (tmp_path / "in.json").exists()
+    with pytest.raises(OSError, match="no such"), infinirt.trace(tmp_path / "no such folder" / "out.json"):
+        pass
+
+
+def test_failed_work_says_who_issued_it(tmp_path: Path) -> None:
+    """A kernel that fails: the synchronisation raises, and names the operation, what ran before and the stack of the launch."""
+    program = tmp_path / "fails.py"
+    program.write_text(
+        """
+import ctypes, infinirt
+kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+broken = kind(lambda block, args: 719)
+stream = infinirt.Device("cpu").create_stream()
+kernel = infinirt.Kernel.from_address(ctypes.cast(broken, ctypes.c_void_p).value, [], "broken", owner=broken)
+def issue():
+    infinirt.launch(stream, infinirt.LaunchConfig(grid=1, block=1), kernel)
+stream.launch_host_func(print, "before")
+issue()
+try:
+    stream.sync()
+except infinirt.InfiniRTError as error:
+    print(error)
+"""
+    )
+
+    def printed(stacks: str) -> str:
+        done = subprocess.run(
+            [sys.executable, str(program)],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env={**os.environ, "INFINIRT_DEVICE": "cpu", "INFINIRT_STACKS": stacks},
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    plain = printed("")
+    assert "it was kernel broken on stream" in plain
+    assert "which had run before: host function" in plain
+    assert "issued by" not in plain
+    assert 'fails.py", line 8, in issue' in printed("1")
+
+
+@pytest.mark.parametrize("example", ["streams_and_events", "graph_capture", "two_devices", "memory_pools"])
+def test_examples_are_traced(example: str, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    done = infinirt_trace("--output", str(out), "--json", str(EXAMPLES / f"{example}.py"))
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout.splitlines()[-1])
+    assert summary["lost"] == 0
+    assert summary["processes"] == 1
+    assert summary["streams"]
+    assert sum(line["count"] for line in summary["calls"]) == len(
+        [item for item in slices(out) if item["cat"] == "call"]
+    )
+    check_drawable(out)
+
+
+def test_the_command_prints_tables_and_keeps_the_exit_status(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("import infinirt, sys; infinirt.Device('cpu').sync(); print('hello'); sys.exit(7)")
+    done = infinirt_trace("-o", str(tmp_path / "out.json"), "--raw", str(tmp_path / "raw"), str(script))
+    assert done.returncode == 7
+    assert done.stdout == "hello\n"
+    assert "infinirtDeviceSynchronize" in done.stderr
+    assert "ui.perfetto.dev" in done.stderr
+    again = infinirt_trace("--json", "-o", "", "--raw", str(tmp_path / "raw"))
+    assert again.returncode == 0, again.stderr
+    assert [line["name"] for line in json.loads(again.stdout)["calls"]].count(
+        "infinirtDeviceSynchronize"
+    ) == 1
+
+
+def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("print('nothing of the runtime')")
+    done = infinirt_trace("-o", str(tmp_path / "out.json"), str(script))
+    assert done.returncode == 1
+    assert "did not load the runtime" in done.stderr
+    assert infinirt_trace("no-such-program-here").returncode == 127
+    assert "SCRIPT" in infinirt_trace().stderr
+    (tmp_path / "1-1.irtrace").write_bytes(b"something else" * 10)
+    done = infinirt_trace("--raw", str(tmp_path))
+    assert done.returncode == 1
+    assert "1-1.irtrace is not a trace" in done.stderr
+
+
+def test_ranks_are_on_one_time_axis(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    script = tmp_path / "ranks.py"
+    script.write_text(
+        """
+import infiniccl, infinirt
+group = infiniccl.init_process_group()
+device = infinirt.Device("cpu")
+buffer = device.allocate(4096)
+buffer.fill(0)
+device.sync()
+group.all_reduce(buffer, dtype="float32")
+device.sync()
+"""
+    )
+    done = infinirt_trace("-o", str(out), sys.executable, "-m", "infinirt", "run", "-n", "2", str(script))
+    assert done.returncode == 0, done.stderr
+    reduced = [item for item in slices(out) if item["name"].startswith("AllReduce")]
+    assert {item["name"].split(", ")[1] for item in reduced} == {"rank 0 of 2", "rank 1 of 2"}
+    first, second = reduced
+    # Neither can end before both have begun.
+    assert max(first["ts"], second["ts"]) <= min(first["ts"] + first["dur"], second["ts"] + second["dur"])
+    check_drawable(out)
+
+
+def test_a_child_that_forks_has_its_own_part(tmp_path: Path) -> None:
+    if not hasattr(os, "fork"):
+        pytest.skip("no fork")
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import infinirt, os; d = infinirt.Device('cpu'); d.sync()\n"
+        "if os.fork() == 0:\n    d.sync(); d.sync(); os._exit(0)\nos.wait()"
+    )
+    done = infinirt_trace("-o", "", "--raw", str(tmp_path / "raw"), str(script))
+    assert done.returncode == 0, done.stderr
+    found = [read_file(path) for path in (tmp_path / "raw").iterdir()]
+    counts = sorted(sum(c.function == "infinirtDeviceSynchronize" for c in p.calls) for p in found)
+    assert counts == [1, 2]
+    pids = {process.pid for process in found}
+    assert {process.parent for process in found} & pids
+
+
+def test_nothing_observes_by_default() -> None:
+    assert not infinirt._core.is_observed()
