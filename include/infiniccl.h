@@ -66,8 +66,8 @@ __INFINI_C __export infiniStatus_t infinicclGetUniqueId(infinicclUniqueId_t* uni
 __INFINI_C __export infiniStatus_t infinicclGetNamedId(infinicclUniqueId_t* unique_id, const char* name);
 
 /* The id of all processes that MPI's launcher started, on one machine or on several: rank and nranks are MPI's then. Needs an MPI library
- * with the standard ABI of MPI 5.0 (libmpi_abi.so.1), which is looked for when the first rank is made. Operations of such a
- * communicator cannot be captured, and sums are made in MPI's order. */
+ * with the standard ABI of MPI 5.0 (libmpi_abi.so.1), which is looked for when the first rank is made. Sums are made in
+ * MPI's order. The collectives of one capture have to be the same on all ranks, and one executable graph of it runs at a time. */
 __INFINI_C __export infiniStatus_t infinicclGetMpiId(infinicclUniqueId_t* unique_id);
 
 /* Joins the communicator `comm_id` as `rank` of `nranks`, on the calling thread's current device; returns when all ranks have joined, or

@@ -40,6 +40,13 @@ infinirtError_t launch(Share share) {
   }
   enum infinirtStreamCaptureStatus status = infinirtStreamCaptureStatusNone;
   if (auto error = api().StreamIsCapturing(share.stream, &status)) return error;
+  unsigned long long capture = 0;
+  if (status != infinirtStreamCaptureStatusNone) {
+    infinirtGraph_t graph = nullptr;
+    const infinirtGraphNode_t* nodes = nullptr;
+    size_t count = 0;
+    if (auto error = api().StreamGetCaptureInfo(share.stream, &status, &capture, &graph, &nodes, &count)) return error;
+  }
   const bool captured = status != infinirtStreamCaptureStatusNone;
   // The same number means another default stream on each device.
   const auto identity = is_predefined(share.stream)
@@ -48,6 +55,7 @@ infinirtError_t launch(Share share) {
                             : share.stream;
   for (Part& part : share.parts) {
     part.captured = captured;
+    part.capture = capture;
     const std::string conflict = part.world->conflict(part, identity);
     if (!conflict.empty()) return infinirtXSetLastError(infinirtErrorInvalidValue, conflict.c_str());
   }

@@ -91,6 +91,7 @@ Part::Part(Part&& other) noexcept
       count(other.count),
       counts(std::move(other.counts)),
       captured(other.captured),
+      capture(other.capture),
       number(other.number),
       replays(other.replays.load(std::memory_order_relaxed)) {}
 

@@ -65,6 +65,7 @@ struct Part {
   std::vector<size_t> counts;  // AllGatherV, ReduceScatterV: one for each rank
 
   bool captured = false;
+  uint64_t capture = 0;  // captured: into which capture, by the runtime's number of it
   uint64_t number = 0;
   std::atomic<uint64_t> replays{0};  // captured: how often it was executed
 

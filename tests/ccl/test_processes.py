@@ -20,7 +20,7 @@ import infiniccl
 import infinirt
 
 HERE = Path(__file__).parent
-PATIENCE = 120
+PATIENCE = 240
 
 
 def shared_files() -> set[str]:
@@ -62,6 +62,19 @@ def outputs(processes: list[subprocess.Popen[str]]) -> list[str]:
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_all_operations(size: int) -> None:
     with ranks("matrix", size) as processes:
+        assert outputs(processes) == ["agrees\n"] * size
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_all_operations_captured(size: int) -> None:
+    with ranks("graphs", size) as processes:
+        assert outputs(processes) == ["agrees\n"] * size
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("size", [2, 4])
+def test_everything(size: int) -> None:
+    with ranks("everything", size) as processes:
         assert outputs(processes) == ["agrees\n"] * size
 
 

@@ -25,6 +25,7 @@ struct Functions {
   int (*Finalized)(int*);
   int (*Finalize)();
   int (*Comm_dup)(Handle, Handle*);
+  int (*Comm_idup)(Handle, Handle*, Handle*);
   int (*Comm_rank)(Handle, int*);
   int (*Comm_size)(Handle, int*);
   int (*Comm_set_errhandler)(Handle, Handle);

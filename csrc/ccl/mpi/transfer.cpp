@@ -180,14 +180,14 @@ int Transfer::begin_reduction(Handle comm) {
   }
 }
 
-int Transfer::begin(Handle collectives, Handle pairs, bool check) {
-  collectives_ = collectives;
-  pairs_ = pairs;
+int Transfer::begin(Handle comm, int tag, bool check) {
+  comm_ = comm;
+  tag_ = tag;
   if (!check || between_two(part_.operation)) return begin_work();
   called_.resize(static_cast<size_t>(part_.world->size));
   called_[static_cast<size_t>(part_.rank)] = facts_of(part_);
   return mpi_.Iallgather_c(reinterpret_cast<const void*>(kInPlace), 0, constant(kByte), called_.data(),
-                           sizeof(PartFacts), constant(kByte), collectives_, &request_);
+                           sizeof(PartFacts), constant(kByte), comm_, &request_);
 }
 
 void Transfer::compare() {
@@ -198,8 +198,7 @@ void Transfer::compare() {
 }
 
 int Transfer::begin_work() {
-  const Handle collectives = collectives_, pairs = pairs_;
-  if (reduces(part_.operation)) return begin_reduction(collectives);
+  if (reduces(part_.operation)) return begin_reduction(comm_);
   const size_t element = part_.element();
   const auto bytes = static_cast<Count>(part_.count * element);
   const Handle type = constant(kByte);
@@ -208,17 +207,17 @@ int Transfer::begin_work() {
   const size_t own = static_cast<size_t>(part_.rank) * part_.count * element;
   switch (part_.operation) {
     case Operation::Barrier:
-      return mpi_.Ibarrier(collectives, &request_);
+      return mpi_.Ibarrier(comm_, &request_);
     case Operation::Send:
-      return mpi_.Isend_c(part_.send, bytes, type, part_.root, 0, pairs, &request_);
+      return mpi_.Isend_c(part_.send, bytes, type, part_.root, tag_, comm_, &request_);
     case Operation::Recv:
-      return mpi_.Irecv_c(part_.recv, bytes, type, part_.root, 0, pairs, &request_);
+      return mpi_.Irecv_c(part_.recv, bytes, type, part_.root, tag_, comm_, &request_);
     case Operation::Broadcast:
       if (is_root && part_.send != part_.recv && bytes) std::memcpy(part_.recv, part_.send, static_cast<size_t>(bytes));
-      return mpi_.Ibcast_c(part_.recv, bytes, type, part_.root, collectives, &request_);
+      return mpi_.Ibcast_c(part_.recv, bytes, type, part_.root, comm_, &request_);
     case Operation::AllGather:
       return mpi_.Iallgather_c(part_.send == static_cast<std::byte*>(part_.recv) + own ? in_place : part_.send, bytes,
-                               type, part_.recv, bytes, type, collectives, &request_);
+                               type, part_.recv, bytes, type, comm_, &request_);
     case Operation::AllGatherV: {
       size_t before = 0;
       for (size_t count : part_.counts) {
@@ -229,17 +228,17 @@ int Transfer::begin_work() {
       const auto rank = static_cast<size_t>(part_.rank);
       const bool same = part_.send == static_cast<std::byte*>(part_.recv) + offsets_[rank];
       return mpi_.Iallgatherv_c(same ? in_place : part_.send, counts_[rank], type, part_.recv, counts_.data(),
-                                offsets_.data(), type, collectives, &request_);
+                                offsets_.data(), type, comm_, &request_);
     }
     case Operation::AllToAll:
-      return mpi_.Ialltoall_c(part_.send, bytes, type, part_.recv, bytes, type, collectives, &request_);
+      return mpi_.Ialltoall_c(part_.send, bytes, type, part_.recv, bytes, type, comm_, &request_);
     case Operation::Gather:
       return mpi_.Igather_c(is_root && part_.send == static_cast<std::byte*>(part_.recv) + own ? in_place : part_.send,
-                            bytes, type, part_.recv, bytes, type, part_.root, collectives, &request_);
+                            bytes, type, part_.recv, bytes, type, part_.root, comm_, &request_);
     default: {
       void* recv = part_.recv;
       if (is_root && recv == static_cast<const std::byte*>(part_.send) + own) recv = reinterpret_cast<void*>(kInPlace);
-      return mpi_.Iscatter_c(part_.send, bytes, type, recv, bytes, type, part_.root, collectives, &request_);
+      return mpi_.Iscatter_c(part_.send, bytes, type, recv, bytes, type, part_.root, comm_, &request_);
     }
   }
 }

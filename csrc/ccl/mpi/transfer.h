@@ -13,8 +13,9 @@ class Transfer {
   Transfer(const Functions& mpi, Part& part, Execution& execution, int64_t since)
       : mpi_(mpi), part_(part), execution_(execution), key_(part.next_key()), since_(since) {}
 
-  // MPI's error code. All ranks begin parts in the order of their numbers. With `check` they first tell one another what they called.
-  int begin(Handle collectives, Handle pairs, bool check);
+  // MPI's error code. All ranks begin the parts of one communicator (and peer and tag) in the same order. With `check` they first tell
+  // one another what they called.
+  int begin(Handle comm, int tag, bool check);
   // Whether it is over; then the results are where they belong, or problem() says what does not fit together.
   int test(bool* over);
   const std::string& problem() const { return problem_; }
@@ -38,7 +39,8 @@ class Transfer {
   Execution& execution_;
   const Key key_;
   const int64_t since_;
-  Handle collectives_ = nullptr, pairs_ = nullptr;
+  Handle comm_ = nullptr;
+  int tag_ = 0;  // of sends and receives
   Handle request_ = constant(kNoRequest);
   std::vector<PartFacts> called_;  // by all ranks, while they are compared
   std::string problem_;

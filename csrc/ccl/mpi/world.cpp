@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr int64_t kBusy_ns =
     5'000'000;  // that it asks without a pause after something happened: MPI moves only when asked
+constexpr uint64_t kTags = 30'000;  // captured sends to a peer that are told apart; MPI has at least 32767
 constexpr auto kNap = std::chrono::microseconds(50);
 constexpr auto kIdle = std::chrono::milliseconds(500);
 
@@ -32,7 +34,7 @@ std::shared_ptr<MpiWorld> MpiWorld::join(int size, int rank, std::string* proble
   const Functions* mpi = library(problem);
   if (!mpi) return nullptr;
   int mpi_rank = 0, mpi_size = 0;
-  Handle comms[2] = {};
+  Handle made[3] = {};
   std::unique_lock guard(call_mutex());
   mpi->Comm_rank(constant(kWorld), &mpi_rank);
   mpi->Comm_size(constant(kWorld), &mpi_size);
@@ -41,7 +43,7 @@ std::shared_ptr<MpiWorld> MpiWorld::join(int size, int rank, std::string* proble
                            size, mpi_rank, mpi_size);
     return nullptr;
   }
-  for (Handle& comm : comms) {
+  for (Handle& comm : made) {
     const int error = mpi->Comm_dup(constant(kWorld), &comm);
     if (error != kSuccess) {
       guard.unlock();
@@ -50,11 +52,58 @@ std::shared_ptr<MpiWorld> MpiWorld::join(int size, int rank, std::string* proble
     }
     mpi->Comm_set_errhandler(comm, constant(kErrorsReturn));
   }
-  return std::make_shared<MpiWorld>(*mpi, comms[0], comms[1], size, rank);
+  return std::make_shared<MpiWorld>(*mpi, Comms{made[0], made[1], made[2]}, size, rank);
 }
 
-std::string MpiWorld::conflict(const Part& part, infinirtStream_t) {
-  return part.captured ? "collectives over MPI cannot be captured into graphs" : "";
+void MpiWorld::count_issued(const Part& part, int change) {
+  if (!part.captured || between_two(part.operation)) return;
+  std::lock_guard guard(mutex_);
+  if (change < 0) {  // it could not be captured
+    const auto found = places_.find(part.number);
+    if (found == places_.end()) return;
+    --captures_[found->second.capture].parts;
+    places_.erase(found);
+    return;
+  }
+  size_t capture = captures_.size();
+  while (capture > 0 && captures_[capture - 1].id != part.capture) --capture;
+  if (capture > 0) {
+    --capture;
+  } else if (!captures_.empty() && captures_.back().parts == 0) {
+    capture = captures_.size() - 1;  // nothing came of that one
+    captures_[capture].id = part.capture;
+  } else {
+    capture = captures_.size();
+    captures_.push_back({part.capture});
+  }
+  places_[part.number] = {capture, captures_[capture].parts++};
+}
+
+std::pair<MpiWorld::Lane, uint64_t> MpiWorld::turn_of(const Part& part, const Key& key) {
+  if (!part.captured) return {{Lane::Eager, lane_of(part), 0}, part.number};
+  if (between_two(part.operation)) return {{Lane::CapturedPair, lane_of(part), part.number}, key.replay};
+  const Place place = places_[part.number];
+  captures_wanted_ = std::max(captures_wanted_, place.capture + 1);
+  return {{Lane::Capture, 0, place.capture}, key.replay * captures_[place.capture].parts + place.index};
+}
+
+int MpiWorld::make_comms() {
+  for (size_t i = 0; i < captures_wanted_; ++i) {
+    Captured& capture = captures_[i];
+    if (capture.ready) continue;
+    std::lock_guard calls(call_mutex());
+    if (!capture.begun) {
+      capture.begun = true;
+      if (const int error = mpi_.Comm_idup(comms_.captures, &capture.comm, &capture.request); error != kSuccess)
+        return error;
+    }
+    int done = 0;
+    if (const int error = mpi_.Test(&capture.request, &done, nullptr); error != kSuccess) return error;
+    if (!done) return kSuccess;  // one after another
+    mpi_.Comm_set_errhandler(capture.comm, constant(kErrorsReturn));
+    capture.ready = true;
+  }
+  return kSuccess;
 }
 
 void MpiWorld::arrive(Part& part, Execution& execution, infinirtXStep_t) {
@@ -63,7 +112,9 @@ void MpiWorld::arrive(Part& part, Execution& execution, infinirtXStep_t) {
     guard.unlock();
     return execution.part_failed(failure());
   }
-  early_[{lane_of(part), part.number}].emplace_back(mpi_, part, execution, now_ns());
+  std::list<Transfer> one;
+  one.emplace_back(mpi_, part, execution, now_ns());
+  early_[turn_of(part, one.front().key())] = std::move(one);
   if (!thread_runs_) thread_runs_ = start_thread("infiniccl-mpi", [this, self = shared_from_this()] { keep_moving(); });
   guard.unlock();
   changed_.notify_one();
@@ -74,8 +125,8 @@ void MpiWorld::begin_next(std::list<Transfer>& failed_ones, int* error) {
   for (bool found = true; found;) {
     found = false;
     for (auto it = early_.begin(); it != early_.end();) {
-      const auto [lane, number] = it->first;
-      if (number != next_[lane]) {
+      const auto [lane, turn] = it->first;
+      if (turn != next_[lane] || !has_comm(lane)) {
         ++it;
         continue;
       }
@@ -85,7 +136,12 @@ void MpiWorld::begin_next(std::list<Transfer>& failed_ones, int* error) {
       it = early_.erase(it);
       {
         std::lock_guard calls(call_mutex());
-        *error = one.front().begin(collectives_, pairs_, checks());
+        const bool pair = between_two(one.front().part().operation);
+        const Handle comm = pair                         ? comms_.pairs
+                            : lane.kind == Lane::Capture ? captures_[lane.which].comm
+                                                         : comms_.collectives;
+        const int tag = lane.kind == Lane::CapturedPair ? 1 + static_cast<int>(lane.which % kTags) : 0;
+        *error = one.front().begin(comm, tag, checks());
       }
       if (*error == kSuccess) {
         moving_.splice(moving_.end(), one);
@@ -111,7 +167,8 @@ void MpiWorld::keep_moving() {
         }
         busy_until = now_ns() + kBusy_ns;
       }
-      begin_next(broken, &error);
+      error = make_comms();
+      if (error == kSuccess) begin_next(broken, &error);
       for (auto it = moving_.begin(); it != moving_.end() && error == kSuccess;) {
         const auto next = std::next(it);
         bool done = false;
@@ -136,10 +193,13 @@ void MpiWorld::keep_moving() {
       transfer.execution().part_failed(failure());
     }
     if (error != kSuccess) {
-      fail_with({INFINI_STATUS_INTERNAL_ERROR, infinirtErrorExternalDevice,
-                 format_text("%s (operation %llu) of rank %d: %s", describe(broken.front().part()).c_str(),
-                             static_cast<unsigned long long>(broken.front().part().number), rank_,
-                             error_text(mpi_, error).c_str())});
+      const std::string text = error_text(mpi_, error);
+      fail_with(
+          {INFINI_STATUS_INTERNAL_ERROR, infinirtErrorExternalDevice,
+           broken.empty()
+               ? format_text("no communicator of MPI's for a graph's operations on rank %d: %s", rank_, text.c_str())
+               : format_text("%s (operation %llu) of rank %d: %s", describe(broken.front().part()).c_str(),
+                             static_cast<unsigned long long>(broken.front().part().number), rank_, text.c_str())});
       for (Transfer& transfer : broken) transfer.execution().part_failed(failure());
     }
     const int64_t now = now_ns();
@@ -182,16 +242,22 @@ bool MpiWorld::look(int64_t now) {
     std::lock_guard guard(mutex_);
     waiting = !early_.empty() || !moving_.empty();
     const int64_t limit = int64_t{timeout_ms()} * 1'000'000;
-    for (const Transfer& transfer : moving_) {
-      if (limit == 0 || now - transfer.since() < limit) continue;
+    const Transfer* late = nullptr;
+    const auto check = [&](const Transfer& transfer) {
+      if (limit > 0 && now - transfer.since() >= limit && !late) late = &transfer;
+    };
+    for (const Transfer& transfer : moving_) check(transfer);
+    for (const auto& [turn, transfers] : early_) {
+      if (!has_comm(turn.first)) check(transfers.front());  // others have not come to this graph, or to one before
+    }
+    if (late) {
       found = {
           INFINI_STATUS_INTERNAL_ERROR, infinirtErrorTimeout,
           format_text(
               "%s (operation %llu) of rank %d has waited %.1f s for the other ranks; which of them did not come is "
               "not known over MPI",
-              describe(transfer.part()).c_str(), static_cast<unsigned long long>(transfer.part().number), rank_,
-              static_cast<double>(now - transfer.since()) * 1e-9)};
-      break;
+              describe(late->part()).c_str(), static_cast<unsigned long long>(late->part().number), rank_,
+              static_cast<double>(now - late->since()) * 1e-9)};
     }
   }
   if (found.status != INFINI_STATUS_SUCCESS) fail_with(std::move(found));

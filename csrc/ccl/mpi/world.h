@@ -1,7 +1,9 @@
 // Processes that MPI's launcher started, on one machine or on several.
 #pragma once
 
+#include <compare>
 #include <condition_variable>
+#include <deque>
 #include <list>
 #include <map>
 #include <mutex>
@@ -16,32 +18,63 @@ class MpiWorld final : public World {
   // Joins the ranks of MPI's own world; all of them call this. Null with a message in *problem.
   static std::shared_ptr<MpiWorld> join(int size, int rank, std::string* problem);
 
-  MpiWorld(const Functions& mpi, Handle collectives, Handle pairs, int size, int rank)
-      : World(size), mpi_(mpi), collectives_(collectives), pairs_(pairs), rank_(rank) {}
+  struct Comms {
+    Handle collectives = nullptr, pairs = nullptr;
+    Handle captures = nullptr;  // from which those of captures are made
+  };
+  MpiWorld(const Functions& mpi, const Comms& comms, int size, int rank)
+      : World(size), mpi_(mpi), comms_(comms), rank_(rank) {}
 
   void arrive(Part& part, Execution& execution, infinirtXStep_t step) override;
   bool is_much(const Part&) override { return true; }
   void leave(int rank) override;
   bool look(int64_t now) override;
   void part_dropped(const Part& part) override;
-  std::string conflict(const Part& part, infinirtStream_t stream) override;
 
  private:
+  // Parts of one lane are begun in the order of their turns. Eager ones have a lane for collectives and one for each peer and
+  // direction; captured sends and receives one each, in which replays follow one another; captured collectives one for each capture.
+  struct Lane {
+    enum Kind : uint8_t { Eager, CapturedPair, Capture } kind = Eager;
+    int peer = 0;          // as lane_of() has it
+    uint64_t which = 0;    // captured: the pair's number, or the capture's
+    auto operator<=>(const Lane&) const = default;
+  };
+  // MPI matches collectives by the order in which ranks begin them, and graphs have none among one another: each has a communicator of
+  // its own, in which the order is that of its capture, replay for replay. Ranks capture in the same order, so the n-th is the
+  // n-th everywhere; communicators are made in this order when the first replay wants them.
+  struct Captured {
+    uint64_t id = 0;
+    uint64_t parts = 0;
+    Handle comm = nullptr, request = nullptr;
+    bool begun = false, ready = false;
+  };
+  struct Place {
+    size_t capture = 0;
+    uint64_t index = 0;  // in it
+  };
+
   void end_all() override;
-  void count_issued(const Part&, int) override {}
+  void count_issued(const Part& part, int change) override;
   void keep_moving();
+  // With the mutex held.
+  std::pair<Lane, uint64_t> turn_of(const Part& part, const Key& key);
+  int make_comms();  // MPI's error code
+  bool has_comm(const Lane& lane) const { return lane.kind != Lane::Capture || captures_[lane.which].ready; }
   // The next parts whose turn it is; with the mutex held.
   void begin_next(std::list<Transfer>& failed, int* error);
 
   const Functions& mpi_;
-  const Handle collectives_, pairs_;
+  const Comms comms_;
   const int rank_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool thread_runs_ = false;
-  // MPI matches operations in the order in which a rank begins them: parts wait here until their numbers come.
-  std::map<std::pair<int, uint64_t>, std::list<Transfer>> early_;  // by lane and number
-  std::map<int, uint64_t> next_;  // by lane
+  std::map<std::pair<Lane, uint64_t>, std::list<Transfer>> early_;  // whose turn has not come
+  std::map<Lane, uint64_t> next_;
+  std::deque<Captured> captures_;  // MPI writes into them: they stay where they are
+  size_t captures_wanted_ = 0;  // so many of them have been replayed, or come before one that was
+  std::map<uint64_t, Place> places_;  // of captured collectives, by number
   std::list<Transfer> moving_;
 };
 
