@@ -2,6 +2,7 @@
 # make test-full adds the peers and the sanitizer builds      make format  rewrite files in our style
 # make soak      the long counts                              make bench   speed, against what is installed
 # make demo      see it work                                  make docs    the manual, in build/docs
+# make release   source distribution, repaired wheel, parts   (in build/release)
 #
 # Needs python3 (3.10 or newer, with its headers) and a C++20 compiler; everything else goes into .venv.
 PYTHON ?= python3
@@ -20,7 +21,7 @@ export INFINIRT_CPP_RELEASE_TREE := $(CURDIR)/$(TREE)
 PYTEST  := $(BIN)/python -m pytest -q --timeout=300
 
 .DEFAULT_GOAL := test
-.PHONY: demo test test-full soak bench lint format docs clean
+.PHONY: demo test test-full soak bench lint format docs release clean
 
 $(VENV)/tools: tools/build-requirements.txt
 	@echo "== creating $(VENV)"
@@ -96,6 +97,14 @@ format: $(VENV)/lint
 docs: $(VENV)/docs
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --config-file tools/mkdocs.yml --site-dir ../build/docs
 	@echo "docs: build/docs/index.html"
+
+# Needs the package, too: the new wheel is tried with the packages that it depends on.
+$(VENV)/release: $(VENV)/package tools/release-requirements.txt
+	@$(PIP) install -r tools/release-requirements.txt
+	@touch $@
+
+release: $(VENV)/release
+	@PATH="$(CURDIR)/$(BIN):$$PATH" PYTHON="$(CURDIR)/$(BIN)/python" tools/release.sh
 
 clean:
 	rm -rf build stage $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -13,8 +13,8 @@ COLOURS = ("#2f7ed8", "#d8772f", "#3fa34d", "#9b59b6", "#8c8c8c", "#c0447f")
 Series = dict[str, list[tuple[int, float]]]  # name: (size, value)
 
 
-def lines(series: Series, unit: str, title: str) -> str:
-    """Values over sizes, both logarithmic; a line and its points for each series."""
+def lines(series: Series, unit: str, title: str, counted: str = "size") -> str:
+    """Values over sizes (or counts of something), both logarithmic; a line and its points for each series."""
     points = [point for values in series.values() for point in values if point[1] > 0]
     if not points:
         return ""
@@ -35,13 +35,14 @@ def lines(series: Series, unit: str, title: str) -> str:
         ends = f'x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(tick):.1f}" y2="{y(tick):.1f}"'
         parts.append(f'<line {ends} stroke="currentColor" opacity="0.25"/>')
         parts.append(text(LEFT - 8, y(tick) + 4, number(tick), "end"))
-    parts += [text(x(size), HEIGHT - BOTTOM + 18, size_label(size), "middle") for size in sizes]
+    label = size_label if counted == "size" else number
+    parts += [text(x(size), HEIGHT - BOTTOM + 18, label(size), "middle") for size in sizes]
     for index, (name, values) in enumerate(series.items()):
         shown = sorted(point for point in values if point[1] > 0)
         path = " ".join(f"{x(size):.1f},{y(value):.1f}" for size, value in shown)
         parts.append(f'<polyline points="{path}" fill="none" stroke="{colour(index)}" stroke-width="2"/>')
         for size, value in shown:
-            tip = escape(f"{name}, {size_label(size)}: {number(value)} {unit}")
+            tip = escape(f"{name}, {label(size)}: {number(value)} {unit}")
             where = f'cx="{x(size):.1f}" cy="{y(value):.1f}"'
             parts.append(f'<circle {where} r="3" fill="{colour(index)}"><title>{tip}</title></circle>')
     return "".join(parts) + "</svg>" + legend(list(series))
@@ -62,6 +63,39 @@ def bars(rows: list[tuple[str, float]], unit: str, title: str) -> str:
         parts.append(text(names - 8, top + 15, name, "end"))
         parts.append(f'<rect {place} rx="2" fill="{colour(0)}"/>')
         parts.append(text(names + length + 8, top + 15, f"{number(value)} {unit}"))
+    return "".join(parts) + "</svg>"
+
+
+def spread(rows: list[tuple[str, list[float]]], unit: str, title: str) -> str:
+    """A dot for each sample of each row, on one logarithmic scale, and a line at the median."""
+    rows = [(name, sorted(value for value in values if value > 0)) for name, values in rows]
+    rows = [row for row in rows if row[1]]
+    if not rows:
+        return ""
+    names, step = 250, 24
+    ticks = powers_of_ten(min(values[0] for _, values in rows), max(values[-1] for _, values in rows))
+    low, high = math.log10(ticks[0]), math.log10(ticks[-1])
+
+    def x(value: float) -> float:
+        return names + (math.log10(value) - low) / (high - low) * (WIDTH - names - RIGHT)
+
+    bottom = step * len(rows) + 6
+    parts = [head(bottom + 24, title)]
+    for tick in ticks:
+        ends = f'x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="2" y2="{bottom}"'
+        parts.append(f'<line {ends} stroke="currentColor" opacity="0.25"/>')
+        parts.append(text(x(tick), bottom + 16, f"{number(tick)} {unit}", "middle"))
+    for index, (name, values) in enumerate(rows):
+        y = 4 + index * step + step / 2
+        parts.append(text(names - 10, y + 4, name, "end"))
+        for value in values:
+            parts.append(
+                f'<circle cx="{x(value):.1f}" cy="{y:.1f}" r="3" fill="{colour(0)}" opacity="0.35"/>'
+            )
+        middle = values[len(values) // 2]
+        where = f'x1="{x(middle):.1f}" x2="{x(middle):.1f}" y1="{y - 9:.1f}" y2="{y + 9:.1f}"'
+        tip = escape(f"{name}: {number(middle)} {unit}")
+        parts.append(f'<line {where} stroke="{colour(1)}" stroke-width="2"><title>{tip}</title></line>')
     return "".join(parts) + "</svg>"
 
 

@@ -93,6 +93,43 @@ def conformance(
     raise typer.Exit(status)
 
 
+@app.command()
+def bench(
+    device: Annotated[
+        str,
+        typer.Option("--device", "-d", help="Which device, such as cpu:0; default: the first accelerator."),
+    ] = "",
+    group: Annotated[
+        list[str] | None,
+        typer.Option(help="Only runtime, memory, allocator, graphs, operators or collectives; repeatable."),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Few short rounds, small buffers: a first look.")
+    ] = False,
+    rounds: Annotated[int, typer.Option(min=0, help="How many rounds; 0: as many as usual.")] = 0,
+    peers: Annotated[bool, typer.Option(help="Measure other projects that are installed, too.")] = True,
+    json: Annotated[str, typer.Option("--json", metavar="FILE", help="Write everything as JSON.")] = "",
+    html: Annotated[str, typer.Option("--html", metavar="FILE", help="Write a page with plots.")] = "",
+    compare: Annotated[
+        str, typer.Option(metavar="FILE", help="An earlier --json: exit status 1 if something became slower.")
+    ] = "",
+    threshold: Annotated[float, typer.Option(help="What counts as slower, as a share.")] = 0.15,
+    load: Annotated[
+        str, typer.Option(metavar="FILE", help="Show or compare an earlier --json instead of measuring.")
+    ] = "",
+    listing: Annotated[
+        bool, typer.Option("--list", help="List what is measured, and measure nothing.")
+    ] = False,
+) -> None:
+    """How fast is it? Calls, memory, graphs, operators, collectives, beside peers that are installed."""
+    from infinirt.tools.bench.command import main
+
+    status = main(
+        device, tuple(group or ()), quick, rounds, peers, json, html, compare, threshold, load, listing
+    )
+    raise typer.Exit(status)
+
+
 @app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 def run(
     command: Annotated[

@@ -1,0 +1,185 @@
+"""The command itself: chooses cases, runs them with progress, and writes what was asked for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+import infinirt
+
+from . import collective_cases, document, graph_cases, memory_cases, operator_cases, peers, runtime_cases
+from .case import Case, Setting
+from .compare import Comparison, compare
+from .measure import Pace, Timing, take_turns
+from .page import page
+from .text import show, show_comparison
+
+CASES: tuple[Case, ...] = (
+    *runtime_cases.CASES,
+    *memory_cases.CASES,
+    *graph_cases.CASES,
+    *operator_cases.CASES,
+    *collective_cases.CASES,
+)
+GROUPS = tuple(dict.fromkeys(case.group for case in CASES))
+QUICK = Pace(rounds=5, round_seconds=0.002)
+OK, SLOWER, BAD_USE = 0, 1, 2
+PIPED = 132  # columns of a table that nobody watches
+
+
+class BadUse(ValueError):
+    """Something on the command line that cannot be."""
+
+
+def main(
+    device: str,
+    groups: tuple[str, ...],
+    quick: bool,
+    rounds: int,
+    with_peers: bool,
+    json: str,
+    html: str,
+    earlier: str,
+    threshold: float,
+    load: str,
+    listing: bool,
+) -> int:
+    """0: done; 1: something is slower than in the earlier run; 2: it could not be done as asked."""
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=PIPED)
+    try:
+        check_groups(groups)
+        if listing:
+            list_cases(groups, console)
+            return OK
+        if not 0 <= threshold < 100:
+            raise BadUse(f"--threshold is {threshold}; a share such as 0.15 was expected")
+        for path in (json, html):
+            check_writable(path)
+        before = document.read(earlier) if earlier else None  # before anything takes time
+        if load:
+            data = document.read(load)
+        else:
+            data = measure(device, groups, pace_of(quick, rounds), with_peers, quick)
+    except (BadUse, document.BadFile, infinirt.InfiniRTError, ValueError) as error:
+        print(f"infinirt bench: {error}", file=sys.stderr)
+        return BAD_USE
+    found: Comparison | None = compare(before, data, threshold) if before is not None else None
+    show(data, console)
+    if found is not None:
+        console.print("\n[bold]against the earlier run[/]", highlight=False)
+        show_comparison(found, threshold, console)
+    if json:
+        document.write(json, data)
+    if html:
+        Path(html).write_text(page(data, found), encoding="utf-8")
+    return SLOWER if found is not None and found.slower else OK
+
+
+def check_groups(groups: tuple[str, ...]) -> None:
+    unknown = sorted(set(groups) - set(GROUPS))
+    if unknown:
+        raise BadUse(f"there is no group {', '.join(unknown)}; there are {', '.join(GROUPS)}")
+
+
+def check_writable(path: str) -> None:
+    """Before an hour is spent on what cannot be written."""
+    if path and not Path(path).resolve().parent.is_dir():
+        raise BadUse(f"{path} cannot be written: there is no folder {Path(path).resolve().parent}")
+
+
+def pace_of(quick: bool, rounds: int) -> Pace:
+    pace = QUICK if quick else Pace()
+    return Pace(rounds, pace.round_seconds) if rounds else pace
+
+
+def list_cases(groups: tuple[str, ...], console: Console) -> None:
+    for name in GROUPS:
+        if groups and name not in groups:
+            continue
+        for title, id in dict.fromkeys((case.title, case.id) for case in CASES if case.group == name):
+            at = [document.place({"axis": case.axis, "at": case.at}) for case in CASES if case.id == id]
+            console.print(f"{name:12} {id:24} {title}  {', '.join(filter(None, at))}", highlight=False)
+
+
+def measure(
+    device: str, groups: tuple[str, ...], pace: Pace, with_peers: bool, quick: bool
+) -> dict[str, Any]:
+    target = infinirt.Device(device) if device else infinirt.Device()
+    target.set_current()
+    cases = [case for case in CASES if not groups or case.group in groups]
+    found = peers.find(target.type, with_peers)
+    setting = Setting(target, found, largest(target, quick))
+    data = document.head(target, found.told, pace)
+    with progress(len(cases)) as step:
+        for case in cases:
+            step(name_of(case))
+            try:
+                contenders = case.prepare(setting)
+                if contenders is None:
+                    data["skipped"].append(name_of(case))
+                    continue
+                for name, timing in take_turns(contenders, pace).items():
+                    data["results"].append(document.entry(case, name, timing))
+                target.sync()
+            except infinirt.InfiniRTError as error:
+                # A device that cannot do one thing is measured in the others.
+                data["skipped"].append(f"{name_of(case)} ({error})")
+    if (
+        target.type == "cpu"
+        and found.get("mpi4py") is not None
+        and any(c.group == "collectives" for c in cases)
+    ):
+        add_mpi(data, cases, pace)
+    return data
+
+
+def add_mpi(data: dict[str, Any], cases: list[Case], pace: Pace) -> None:
+    """mpi4py's ranks are processes of their own: they run after ours, not in turns."""
+    wanted = [case for case in cases if case.group == "collectives"]
+    measured = {(result["id"], result["at"]) for result in data["results"]}
+    sizes = sorted({case.at for case in wanted if (case.id, case.at) in measured})
+    samples, problem = collective_cases.mpi_samples(sizes, pace)
+    if problem:
+        data["peers"]["mpi4py"] += f" ({problem})"
+    for case in wanted:
+        seconds = samples.get(f"{case.id.removeprefix('collective.')}/{case.at}")
+        if seconds:
+            data["results"].append(document.entry(case, "mpi4py, two processes", Timing(seconds)))
+
+
+def name_of(case: Case) -> str:
+    where = document.place({"axis": case.axis, "at": case.at})
+    return f"{case.title}, {where}" if where else case.title
+
+
+def largest(device: infinirt.Device, quick: bool) -> int:
+    """Bytes of the largest buffer: cases use several of that size."""
+    free, _ = device.memory_info()
+    return min(int(free) // 8, (1 << 20) if quick else (1 << 30))
+
+
+@contextmanager
+def progress(total: int) -> Iterator[Any]:
+    """A bar on a terminal, nothing elsewhere: what is piped should be the result."""
+    console = Console(stderr=True)
+    with Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), console=console, transient=True,
+        disable=not console.is_terminal,
+    ) as bar:  # fmt: skip
+        task = bar.add_task("", total=total)
+        done = -1
+
+        def step(description: str) -> None:
+            nonlocal done
+            done += 1
+            bar.update(task, completed=done, description=f"{description:60.60}")
+
+        yield step

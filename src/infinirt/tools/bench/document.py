@@ -1,0 +1,116 @@
+"""The result of a run as data: what `--json` writes, `--load` and `--compare` read, and tables and pages are made of."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+from pathlib import Path
+from typing import Any
+
+import infinirt
+
+from .case import Case
+from .measure import Pace, Timing
+
+SCHEMA = 1
+
+
+class BadFile(ValueError):
+    """A file that is no result of `infinirt bench`, and why."""
+
+
+def head(device: infinirt.Device, peers: dict[str, str], pace: Pace) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "what": "infinirt bench",
+        "version": infinirt.__version__,
+        "when": time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime()),
+        "device": {"device": str(device), "name": device.name},
+        "machine": {
+            "system": f"{platform.system()} {platform.machine()}",
+            "cores": len(os.sched_getaffinity(0)),
+            "python": platform.python_version(),
+        },
+        "settings": {
+            k: v for k, v in sorted(os.environ.items()) if k.startswith(("INFINIRT_CPU_", "INFINIRT_LAUNCH"))
+        },
+        "pace": {"rounds": pace.rounds, "round_seconds": pace.round_seconds},
+        "peers": peers,
+        "skipped": [],
+        "results": [],
+    }
+
+
+def entry(case: Case, contender: str, timing: Timing) -> dict[str, Any]:
+    """`low` and `high` are the tenth and the ninetieth percentile of the value, the smaller one first."""
+    samples = [case.value(seconds) for seconds in timing.samples]
+    edges = sorted((case.value(timing.quantile(0.1)), case.value(timing.quantile(0.9))))
+    return {
+        "id": case.id,
+        "group": case.group,
+        "title": case.title,
+        "axis": case.axis,
+        "at": case.at,
+        "contender": contender,
+        "unit": case.unit,
+        "more_is_better": case.more_is_better,
+        "value": case.value(timing.median),
+        "low": edges[0],
+        "high": edges[1],
+        "samples": samples,
+    }
+
+
+NEEDED = ("id", "group", "title", "axis", "at", "contender", "unit", "more_is_better", "value", "low", "high")
+
+
+def read(path: str) -> dict[str, Any]:
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadFile(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise BadFile(f"{path} is no JSON: {error}") from error
+    if not isinstance(data, dict) or data.get("what") != "infinirt bench":
+        raise BadFile(f"{path} is no result of `infinirt bench --json`")
+    if data.get("schema") != SCHEMA:
+        raise BadFile(
+            f"{path} has format {data.get('schema')}; this version reads {SCHEMA}: measure again with it"
+        )
+    for number, result in enumerate(data.get("results", ())):
+        missing = [key for key in NEEDED if not isinstance(result, dict) or key not in result]
+        if missing:
+            raise BadFile(f"{path}: result {number} has no {', '.join(missing)}")
+    return data
+
+
+def write(path: str, data: dict[str, Any]) -> None:
+    Path(path).write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def place(result: dict[str, Any]) -> str:
+    """Where on its axis a result stands, in words: "64 KiB", "4 threads"."""
+    axis, at = result["axis"], result["at"]
+    if not axis:
+        return ""
+    if axis == "size":
+        return size_label(at)
+    if axis == "elements":
+        return size_label(at).replace("iB", "i").replace(" B", "") + " elements"
+    return f"{at} {axis if at != 1 else axis.removesuffix('s')}" if axis != "side" else f"{at} × {at}"
+
+
+def size_label(size: int) -> str:
+    from infinirt.conformance.plots import size_label as label
+
+    return label(size)
+
+
+def by_case(results: list[dict[str, Any]]) -> dict[str, dict[int, dict[str, dict[str, Any]]]]:
+    """Results by id, place and contender, in the order of the run."""
+    found: dict[str, dict[int, dict[str, dict[str, Any]]]] = {}
+    for result in results:
+        found.setdefault(result["id"], {}).setdefault(result["at"], {})[result["contender"]] = result
+    return found

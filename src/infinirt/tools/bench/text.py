@@ -1,0 +1,96 @@
+"""Tables for people, readable when piped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from .case import OURS
+from .compare import Comparison
+from .document import by_case, place
+
+STYLE = {"slower": "red", "faster": "green", "same": ""}
+
+
+def figure(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
+
+def show(data: dict[str, Any], console: Console) -> None:
+    device = data["device"]
+    console.print(
+        f"[bold]{device['device']}[/]  {device['name']}  ·  infinirt {data['version']}", highlight=False
+    )
+    for group in dict.fromkeys(result["group"] for result in data["results"]):
+        results = [result for result in data["results"] if result["group"] == group]
+        console.print(f"\n[bold]{group}[/]", highlight=False)
+        table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+        for name in ("", "", "median", "10 to 90 %", "times as long as infinirt"):
+            table.add_column(name, justify="right" if name else "left", no_wrap=True)
+        for places in by_case(results).values():
+            title = next(iter(next(iter(places.values())).values()))["title"]
+            table.add_row(title, "", "", "", "")
+            for contenders in places.values():
+                add_rows(table, contenders)
+        console.print(table)
+    if data["skipped"]:
+        console.print(
+            f"\nnot on this device, or too large: {'; '.join(data['skipped'])}", style="dim", highlight=False
+        )
+    told = ", ".join(f"{name} {what}" for name, what in data["peers"].items())
+    console.print(f"\npeers: {told}", style="dim", highlight=False)
+    pace = data["pace"]
+    console.print(
+        f"Medians of {pace['rounds']} rounds in which contenders take turns. Times are of this machine and this moment.",
+        style="dim",
+    )
+
+
+def add_rows(table: Table, contenders: dict[str, dict[str, Any]]) -> None:
+    ours = next((result for name, result in contenders.items() if name.startswith(OURS)), None)
+    for number, (name, result) in enumerate(contenders.items()):
+        times = ""
+        if ours is not None and result is not ours:
+            share = result["value"] / ours["value"]
+            times = f"{1 / share if result['more_is_better'] else share:.2f}"
+        table.add_row(
+            "" if number else f"  {place(result)}",
+            name,
+            f"{figure(result['value'])} {result['unit']}",
+            f"{figure(result['low'])} … {figure(result['high'])}",
+            times,
+        )
+
+
+def show_comparison(found: Comparison, threshold: float, console: Console) -> None:
+    if found.other_machine:
+        console.print("The two runs are not alike:", style="yellow")
+        for line in found.other_machine:
+            console.print(f"  {line}", highlight=False)
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("", "", "earlier", "now", "times as long", ""):
+        table.add_column(name, justify="right" if name else "left")
+    for change in found.changes:
+        if change.verdict != "same":
+            style = STYLE[change.verdict]
+            table.add_row(
+                change.title,
+                change.contender,
+                f"{figure(change.old)} {change.unit}",
+                f"{figure(change.new)} {change.unit}",
+                f"{change.times:.2f}",
+                f"[{style}]{change.verdict}[/]",
+            )
+    if table.row_count:
+        console.print(table)
+    counts = {verdict: sum(change.verdict == verdict for change in found.changes) for verdict in STYLE}
+    console.print(
+        f"{len(found.changes)} compared: {counts['slower']} slower, {counts['faster']} faster, {counts['same']} the same "
+        f"(within {threshold:.0%}, or within the spread of the rounds)",
+        highlight=False,
+    )
+    for what, names in (("no longer measured", found.gone), ("new", found.added)):
+        if names:
+            console.print(f"{what}: {'; '.join(names)}", style="dim", highlight=False)

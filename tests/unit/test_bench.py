@@ -1,0 +1,281 @@
+"""`infinirt bench`, small: it measures, writes, compares and refuses. What the figures are is not judged here."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import subprocess
+import sys
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infinirt.tools.bench import document
+from infinirt.tools.bench.command import CASES, GROUPS
+from infinirt.tools.bench.compare import compare
+from infinirt.tools.bench.measure import Contender, Pace, Timing, take_turns
+
+
+def bench(*words: str, status: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "infinirt", "bench", *words], capture_output=True, text=True, timeout=200
+    )
+    assert done.returncode == status, done.stdout + done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One quick run of everything, without peers but NumPy; the folder with what it wrote."""
+    folder = tmp_path_factory.mktemp("bench")
+    done = bench(
+        "--device", "cpu:0", "--quick", "--rounds", "3", "--no-peers",
+        "--json", str(folder / "run.json"), "--html", str(folder / "run.html"),
+    )  # fmt: skip
+    (folder / "output.txt").write_text(done.stdout)
+    return folder
+
+
+@pytest.fixture
+def data(written: Path) -> dict[str, Any]:
+    return document.read(str(written / "run.json"))
+
+
+def test_every_group_is_measured(data: dict[str, Any]) -> None:
+    assert {result["group"] for result in data["results"]} == set(GROUPS)
+    measured = {result["id"] for result in data["results"]}
+    # Filling 64 MiB is too much for a quick run.
+    assert {case.id for case in CASES} - measured == {"memory.fill-streams"}
+
+
+def test_results_hold_together(data: dict[str, Any]) -> None:
+    for result in data["results"]:
+        assert 0 < result["low"] <= result["value"] <= result["high"], result["id"]
+        assert len(result["samples"]) == 3
+        assert result["unit"] == ("GB/s" if result["more_is_better"] else "µs")
+    of_copies = {(r["contender"], r["at"]) for r in data["results"] if r["id"] == "memory.copy"}
+    assert ("NumPy", 4096) in of_copies
+    assert ("infinirt", 4096) in of_copies
+
+
+def test_peers_are_told_about(data: dict[str, Any]) -> None:
+    assert data["peers"]["PyTorch"] == "left out as asked"
+    assert data["peers"]["CuPy"]
+
+
+def test_the_table_has_every_title(written: Path, data: dict[str, Any]) -> None:
+    output = (written / "output.txt").read_text()
+    for result in data["results"]:
+        assert result["title"] in output
+    assert "\x1b" not in output
+
+
+class Page(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[str] = []
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append(tag)
+        self.links += [value or "" for name, value in attrs if name in ("src", "href")]
+        if tag not in ("meta", "br", "line", "rect", "circle", "polyline"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in ("meta", "br", "line", "rect", "circle", "polyline"):
+            assert self.open.pop() == tag
+
+
+def test_the_page_is_whole_and_needs_nothing_else(written: Path, data: dict[str, Any]) -> None:
+    page = Page()
+    text = (written / "run.html").read_text()
+    page.feed(text)
+    assert page.open == []
+    assert page.links == []
+    # A plot over sizes where there are several, and the distribution of every case.
+    cases = document.by_case(data["results"])
+    assert page.seen.count("svg") == len(cases) + sum(len(places) > 1 for places in cases.values())
+    assert not re.search(r"https?://", text)
+
+
+def test_a_page_of_hostile_names_is_only_text(written: Path, data: dict[str, Any], tmp_path: Path) -> None:
+    data["device"]["name"] = "<script>alert(1)</script>"
+    data["results"][0]["title"] = "</h3><img src=x>"
+    document.write(str(tmp_path / "run.json"), data)
+    bench("--load", str(tmp_path / "run.json"), "--html", str(tmp_path / "run.html"))
+    page = Page()
+    page.feed((tmp_path / "run.html").read_text())
+    assert "script" not in page.seen
+    assert "img" not in page.seen
+
+
+# ---- comparing
+
+
+def slowed(data: dict[str, Any], id: str, times: float) -> dict[str, Any]:
+    changed = copy.deepcopy(data)
+    for result in changed["results"]:
+        if result["id"] == id:
+            factor = 1 / times if result["more_is_better"] else times
+            for field in ("value", "low", "high"):
+                result[field] *= factor
+    return changed
+
+
+@pytest.mark.parametrize("id", ["runtime.event-record", "memory.copy"])
+def test_what_became_slower_is_found(data: dict[str, Any], id: str) -> None:
+    """Of times, which grow, and of bandwidths, which shrink. A hundred times: beyond the spread of any machine."""
+    found = compare(data, slowed(data, id, 100), 0.15)
+    assert found.slower
+    assert {change.title.split(",")[0] for change in found.slower} == {
+        result["title"] for result in data["results"] if result["id"] == id
+    }
+    assert all(change.times == pytest.approx(100) for change in found.slower)
+    faster = compare(slowed(data, id, 100), data, 0.15)
+    assert not faster.slower
+    assert sum(change.verdict == "faster" for change in faster.changes) == len(found.slower)
+
+
+def test_within_the_spread_nothing_is_slower(data: dict[str, Any]) -> None:
+    wide = copy.deepcopy(data)
+    for result in wide["results"]:
+        result["low"], result["high"] = result["value"] / 1000, result["value"] * 1000
+    assert not compare(wide, slowed(wide, "memory.copy", 100), 0.15).slower
+
+
+def test_peers_are_not_judged(data: dict[str, Any]) -> None:
+    changed = copy.deepcopy(data)
+    for result in changed["results"]:
+        if result["contender"] == "NumPy":
+            result["value"] = result["low"] = result["high"] = 1e-9
+    assert not compare(data, changed, 0.15).slower
+
+
+def test_exit_status_and_table(written: Path, data: dict[str, Any], tmp_path: Path) -> None:
+    slow = tmp_path / "slow.json"
+    document.write(str(slow), slowed(data, "runtime.event-record", 100))
+    run = str(written / "run.json")
+    done = bench("--load", str(slow), "--compare", run, "--html", str(tmp_path / "page.html"), status=1)
+    assert re.search(r"record an event +infinirt .*100\.00 +slower", done.stdout)
+    assert "slower</td>" in (tmp_path / "page.html").read_text()
+    done = bench("--load", run, "--compare", run)
+    assert "0 slower, 0 faster" in done.stdout
+
+
+def test_another_machine_is_said(data: dict[str, Any]) -> None:
+    other = copy.deepcopy(data)
+    other["device"]["name"] = "another"
+    other["results"] = other["results"][1:]
+    found = compare(data, other, 0.15)
+    assert "device: " in found.other_machine[0]
+    assert found.gone == [data["results"][0]["title"]]
+
+
+# ---- bad input
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--group", "speed"], "there is no group speed; there are runtime, memory"),
+        (["--device", "cpu:99"], "cpu:99"),
+        (["--device", "nonsense"], "nonsense"),
+        (["--compare", "/nowhere/old.json"], "/nowhere/old.json cannot be read"),
+        (["--json", "/nowhere/new.json"], "there is no folder /nowhere"),
+        (["--threshold", "-1"], "--threshold is -1.0"),
+    ],
+)
+def test_wrong_use_is_told_before_anything_is_measured(words: list[str], said: str) -> None:
+    begin = time.monotonic()
+    done = bench(*words, status=2)
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert time.monotonic() - begin < 30
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "is no JSON"),
+        ("[]", "is no result of"),
+        ('{"what": "infinirt bench", "schema": 99}', "has format 99"),
+        ('{"what": "infinirt bench", "schema": 1, "results": [{"id": "x"}]}', "result 0 has no group"),
+    ],
+)
+def test_files_that_are_no_results(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "old.json"
+    path.write_text(text)
+    with pytest.raises(document.BadFile, match=said):
+        document.read(str(path))
+    assert said in bench("--load", str(path), status=2).stderr
+
+
+def test_the_list() -> None:
+    lines = bench("--list", "--group", "graphs").stdout
+    assert "graph.launch" in lines
+    assert "memory.copy" not in lines
+
+
+# ---- how it is timed
+
+
+def test_contenders_take_turns() -> None:
+    order: list[str] = []
+    contenders = {
+        name: Contender(lambda name=name: order.append(name), most=1)  # type: ignore[misc]
+        for name in "abc"
+    }
+    timings = take_turns(contenders, Pace(rounds=4, round_seconds=1e-6))
+    assert "".join(order[-12:]) == "abcbcacababc"
+    assert {len(timing.samples) for timing in timings.values()} == {4}
+
+
+def test_settling_is_not_timed() -> None:
+    slow = Contender(lambda: None, lambda: time.sleep(0.01), most=10)
+    timing = take_turns({"one": slow}, Pace(rounds=3, round_seconds=1e-4))["one"]
+    assert timing.median < 0.001
+
+
+def test_quantiles() -> None:
+    timing = Timing([5.0, 1.0, 3.0, 2.0, 4.0])
+    assert (timing.median, timing.quantile(0.0), timing.quantile(1.0)) == (3.0, 1.0, 5.0)
+    assert Timing([7.0]).quantile(0.9) == 7.0
+    with pytest.raises(ValueError, match="at least 1 round"):
+        Pace(rounds=0)
+
+
+@pytest.mark.peer("torch")
+def test_beside_pytorch(tmp_path: Path) -> None:
+    bench(
+        "--device",
+        "cpu",
+        "--quick",
+        "--rounds",
+        "1",
+        "--group",
+        "allocator",
+        "--json",
+        str(tmp_path / "run.json"),
+    )
+    results = json.loads((tmp_path / "run.json").read_text())["results"]
+    assert {"PyTorch", "NumPy", "infinirt CachingPool"} <= {result["contender"] for result in results}
+
+
+@pytest.mark.parametrize("type", ["cpu-min"])
+def test_a_device_with_less(type: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Emulated streams and graphs are measured; operators and collectives it has none."""
+    monkeypatch.setenv("INFINIRT_CPU_MIN", "1")
+    path = tmp_path / "run.json"
+    bench("--device", type, "--quick", "--rounds", "1", "--no-peers", "--json", str(path))
+    data = document.read(str(path))
+    assert {"runtime", "memory", "graphs"} <= {result["group"] for result in data["results"]}
+    assert any("all-reduce" in name for name in data["skipped"])
