@@ -48,11 +48,15 @@ typedef struct infinirtXAccess {
   const void* pointer;
   size_t bytes;
   int writes; /* 0: reads only */
+  int partly; /* not 0: some of these bytes only, and it is not said which */
 } infinirtXAccess;
 
 /* What the next launch of the calling thread reads and writes, where the arguments alone do not tell: an operator's tensors.
  * At most 16 of them. Copies and sets need none. */
 INFINIRT_API void infinirtXDeclareAccess(const infinirtXAccess* accesses, int count);
+
+/* Tells observers that somebody has got memory in hand, such as an array of NumPy's, and may use it from now on without a call. */
+INFINIRT_API infinirtError_t infinirtXShareMemory(const void* pointer, size_t bytes);
 
 /* One call of the API. Arguments are words, one for each parameter: numbers and enumerators as such, pointers and handles by
  * value, a dim3 as x + (y << 32) + (z << 48), other structures by their first eight bytes. */

@@ -343,7 +343,8 @@ infinirtError_t infinirtXCacheFree(void* ptr, infinirtXCache_t cache, infinirtSt
 }
 
 infinirtError_t infinirtXCacheRecordStream(void* ptr, infinirtXCache_t cache, infinirtStream_t stream) {
-  return finish_error(__func__, cache::record(ptr, cache, stream));
+  const auto call = [&] { return finish_error("infinirtXCacheRecordStream", cache::record(ptr, cache, stream)); };
+  return infinirt::observe_extension(infinirt::ExtensionId::CacheRecordStream, call, ptr, cache, stream);
 }
 
 infinirtError_t infinirtXCacheTrimTo(infinirtXCache_t cache, size_t minBytesToKeep) {
@@ -389,12 +390,20 @@ infinirtError_t infinirtXCacheReserveCreate(infinirtXCacheReserve_t* reserve, in
 
 infinirtError_t infinirtXCacheReserveAllocate(void** ptr, size_t size, infinirtXCache_t cache,
                                               infinirtXCacheReserve_t reserve, infinirtStream_t stream) {
-  return finish_error(__func__, cache::allocate_from_reserve(ptr, size, cache, reserve, stream));
+  const auto call = [&] {
+    return finish_error("infinirtXCacheReserveAllocate",
+                        cache::allocate_from_reserve(ptr, size, cache, reserve, stream));
+  };
+  return infinirt::observe_extension(infinirt::ExtensionId::CacheReserveAllocate, call, ptr, size, cache, reserve,
+                                     stream);
 }
 
 infinirtError_t infinirtXCacheReserveDestroy(infinirtXCache_t cache, infinirtXCacheReserve_t reserve,
                                              infinirtStream_t stream) {
-  return finish_error(__func__, cache::destroy_reserve(cache, reserve, stream));
+  const auto call = [&] {
+    return finish_error("infinirtXCacheReserveDestroy", cache::destroy_reserve(cache, reserve, stream));
+  };
+  return infinirt::observe_extension(infinirt::ExtensionId::CacheReserveDestroy, call, cache, reserve, stream);
 }
 
 }  // extern "C"

@@ -253,6 +253,10 @@ constexpr ObservedSignature kExtensionSignatures[] = {
     {"infinirtXLaunchStep", "stream:p,info:p", false},
     {"infinirtXCacheAllocate", "ptr:p,size:u,cache:p,stream:p", true},
     {"infinirtXCacheFree", "ptr:p,cache:p,stream:p", false},
+    {"infinirtXCacheRecordStream", "ptr:p,cache:p,stream:p", false},
+    {"infinirtXCacheReserveAllocate", "ptr:p,size:u,cache:p,reserve:p,stream:p", true},
+    {"infinirtXCacheReserveDestroy", "cache:p,reserve:p,stream:p", false},
+    {"infinirtXShareMemory", "pointer:p,bytes:u", false},
 };
 static_assert(sizeof kExtensionSignatures / sizeof *kExtensionSignatures == kObservedFunctions - kFunctionCount);
 
@@ -523,6 +527,10 @@ void infinirtXDeclareAccess(const infinirtXAccess* accesses, int count) {
   ObservedThread& thread = observed_thread(thread_state());
   thread.access_count = 0;
   for (int i = 0; accesses && i < count && i < 16; ++i) thread.accesses[thread.access_count++] = accesses[i];
+}
+
+infinirtError_t infinirtXShareMemory(const void* pointer, size_t bytes) {
+  return observe_extension(ExtensionId::ShareMemory, [] { return infinirtSuccess; }, pointer, bytes);
 }
 
 infinirtError_t infinirtXSetObserver(const infinirtXObserver* observer) {

@@ -38,6 +38,10 @@ enum class ExtensionId : uint16_t {
   LaunchStep,
   CacheAllocate,
   CacheFree,
+  CacheRecordStream,
+  CacheReserveAllocate,
+  CacheReserveDestroy,
+  ShareMemory,
   End
 };
 inline constexpr uint16_t kObservedFunctions = static_cast<uint16_t>(ExtensionId::End);

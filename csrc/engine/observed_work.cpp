@@ -15,7 +15,7 @@ static_assert(static_cast<int>(WorkType::Copy) == 1 && static_cast<int>(WorkType
 constexpr uint8_t kMemoryNode = 12;
 
 void add_access(WorkReport& report, const void* pointer, size_t bytes, bool writes) {
-  report.accesses[report.access_count++] = {pointer, bytes, writes};
+  report.accesses[report.access_count++] = {pointer, bytes, writes, 0};
 }
 
 void describe(WorkReport& report, const Work& work) {

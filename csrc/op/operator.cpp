@@ -299,7 +299,6 @@ infiniStatus_t create(const char* function, const OperatorInfo& full, void* hand
   auto descriptor = std::make_unique<Descriptor>();
   if (auto status = plan_operator(function, info, tensors, attributes, dimensions, descriptor.get())) return status;
   if (auto status = check_current_device(function, *handle)) return status;
-  note_footprints(tensors, descriptor.get());
   descriptor->device = handle->device;
   descriptor->device_type = handle->device_type;
   descriptor->device_id = handle->device_id;
@@ -391,7 +390,6 @@ infiniStatus_t compute(const char* function, const OperatorInfo& full, const voi
   if (needed > 0 && !values.workspace.address) {
     return fail(function, INFINI_STATUS_NULL_POINTER, "workspace is null, but this descriptor needs %zu bytes", needed);
   }
-  if (infinirtXObserved()) declare_footprints(*descriptor, addresses);
   void* halves[kMaxTensors];
   if (info.halves) {
     for (int t = 0; t <= info.inputs; ++t) halves[t] = addresses[t];

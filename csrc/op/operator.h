@@ -98,16 +98,8 @@ class Prepared {
                                  infinirtStream_t stream) const = 0;
 };
 
-// The memory that a tensor lies in, from the address of its element 0.
-struct Footprint {
-  ptrdiff_t offset = 0;
-  size_t bytes = 0;
-  bool has_gaps = false;  // or it is not known which of these bytes are touched
-};
-
 struct Descriptor final : Object {
   Plan plan;
-  Footprint footprint[kMaxTensors];
   std::unique_ptr<RowsPlan> rows;  // of Rows
   std::unique_ptr<WrittenPlan> written;  // of Written
   const Device* device;

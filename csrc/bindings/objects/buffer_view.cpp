@@ -3,6 +3,7 @@
 
 #include "bindings/objects/buffer.h"
 #include "bindings/objects/deferred.h"
+#include "infinirt_observe.h"
 
 namespace infinirt::objects {
 
@@ -105,6 +106,7 @@ int buffer_get_view(PyObject* self, Py_buffer* view, int flags) {
   if (!wait_for_work(buffer)) return -1;
   if (PyBuffer_FillInfo(view, self, address, static_cast<Py_ssize_t>(buffer->size), buffer->read_only, flags) < 0)
     return -1;
+  if (infinirtXObserved()) infinirtXShareMemory(buffer->pointer, buffer->size);
   whole(buffer)->exports.fetch_add(1);
   return 0;
 }

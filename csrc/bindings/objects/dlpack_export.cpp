@@ -7,6 +7,7 @@
 #include "bindings/objects/callable.h"
 #include "bindings/objects/deferred.h"
 #include "bindings/objects/dlpack.h"
+#include "infinirt_observe.h"
 
 namespace infinirt::objects {
 
@@ -198,6 +199,7 @@ PyObject* buffer_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count,
     return nullptr;
   }
   if (!hand_over(buffer, device, values[0])) return nullptr;
+  if (infinirtXObserved()) infinirtXShareMemory(buffer->pointer, buffer->size);
   if (!versioned) {
     return make_capsule(dlpack::make_exported<dlpack::Managed>(buffer, device), kName,
                         [](PyObject* c) { delete_unused<dlpack::Managed>(c, kName); });

@@ -63,6 +63,7 @@ class Calls:
         self._executables: dict[int, Executable] = {}
         self._nodes: dict[int, tuple[Graph, Node]] = {}
         self._counts: dict[str, int] = {}
+        self._reserves: dict[int, list[Allocation]] = {}
         self._handlers: dict[str, Callable[[Call], None] | None] = {}
 
     def take(self, call: Call) -> None:
@@ -250,7 +251,15 @@ class Calls:
             if allocation is not None:
                 allocation.of_graph = False
 
-    _XCacheReserveAllocate = _XCacheAllocate
+    def _XCacheReserveAllocate(self, call: Call) -> None:
+        self._XCacheAllocate(call)
+        allocation = self.checker.memory.starting_at(call.created)
+        if allocation is not None:
+            self._reserves.setdefault(call.arguments["reserve"], []).append(allocation)
+
+    def _XCacheReserveDestroy(self, call: Call) -> None:
+        for allocation in self._reserves.pop(call.arguments["reserve"], []):
+            self.checker.memory.forget(allocation)
 
     def _XCacheFree(self, call: Call) -> None:
         self.checker.freed_in_order(call.arguments["ptr"], self._stream(call), call.function, call.stack)
@@ -259,6 +268,12 @@ class Calls:
         allocation = self.checker.memory.starting_at(call.arguments["ptr"])
         if allocation is not None:
             allocation.used_by.append(self._stream(call).timeline.number)
+
+    def _XShareMemory(self, call: Call) -> None:
+        allocation = self.checker.memory.at(call.arguments["pointer"])
+        if allocation is not None:
+            allocation.is_hosts = True
+            allocation.mark_written()
 
     # ---- copies and sets
 

@@ -28,6 +28,7 @@ class _Access(ctypes.Structure):
         ("pointer", ctypes.c_uint64),
         ("bytes", ctypes.c_size_t),
         ("writes", ctypes.c_int),
+        ("partly", ctypes.c_int),
     ]
 
 
@@ -195,7 +196,8 @@ class Sanitizer:
 
 
 def _declared(access: _Access) -> Declared:
-    return Declared(access.pointer, ((access.pointer, access.pointer + access.bytes),), bool(access.writes))
+    whole = ((access.pointer, access.pointer + access.bytes),)
+    return Declared(access.pointer, None if access.partly else whole, bool(access.writes))
 
 
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
