@@ -43,7 +43,7 @@ int device_count(const Backend&) {
     }
     g_backend->problem = loaded.problem;
     g_backend->problem_code = loaded.error;
-    if (loaded.devices > 0) trace_with_cupti(g_backend->index, loaded.version);
+    if (loaded.devices > 0) trace_gpu(real, g_backend->index, loaded.version);
   });
   return library().devices;
 }

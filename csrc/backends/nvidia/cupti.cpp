@@ -12,6 +12,7 @@
 
 #include "backends/nvidia/cupti_records.h"
 #include "backends/nvidia/find_library.h"
+#include "backends/nvidia/timed_calls.h"
 #include "core/log.h"
 #include "core/mutex.h"
 #include "engine/work.h"
@@ -49,6 +50,7 @@ struct State {
   bool searched = false, found = false;
   int runtime_version = 0;
   ActivityReader* reader = nullptr;
+  TimedCalls* timed = nullptr;  // what there is without CUPTI
 };
 
 State& state() {
@@ -119,33 +121,44 @@ bool find_tracer(State& s) {
     }
     tried += (tried.empty() ? "" : "; ") + (why.empty() ? candidate.path + " cannot trace here" : why);
   }
-  log_line("trace", ("the GPU's work will not be in the trace, for want of libcupti" + same + ": " + tried +
-                     "; install it with pip install nvidia-cuda-cupti, or set INFINIRT_CUPTI_LIBRARY")
+  log_line("trace", ("the GPU's work is timed by events, at microseconds a call, for want of libcupti" + same + ": " +
+                     tried + "; install it with pip install nvidia-cuda-cupti, or set INFINIRT_CUPTI_LIBRARY")
                         .c_str());
   return false;
 }
 
-constexpr CorrelationHooks kHooks{
-    [](uint64_t call) { state().tracer.PushExternalCorrelationId(kCustomCorrelation, call); },
-    [] {
-      uint64_t last = 0;
-      state().tracer.PopExternalCorrelationId(kCustomCorrelation, &last);
-    }};
+constexpr CorrelationHooks kTraced{[](uint64_t call, uint16_t, const unsigned long long*) {
+                                     state().tracer.PushExternalCorrelationId(kCustomCorrelation, call);
+                                   },
+                                   [](infinirtError_t) {
+                                     uint64_t last = 0;
+                                     state().tracer.PopExternalCorrelationId(kCustomCorrelation, &last);
+                                   }};
+
+constexpr CorrelationHooks kTimed{[](uint64_t call, uint16_t function, const unsigned long long* arguments) {
+                                    state().timed->before(call, function, arguments);
+                                  },
+                                  [](infinirtError_t result) { state().timed->after(result); }};
 
 void begun() {
   State& s = state();
-  if (!find_tracer(s)) return;
-  for (const uint32_t kind : kKinds) s.tracer.Enable(kind);
+  const bool traced = find_tracer(s);
+  for (const uint32_t kind : kKinds) {
+    if (traced) s.tracer.Enable(kind);
+  }
   // What has not been delivered when the process ends is asked for while the driver is still there.
   static const bool at_exit = std::atexit([] { infinirtXTraceEnd(); }) == 0;
   (void)at_exit;
-  g_correlation_hooks.store(&kHooks, std::memory_order_release);
+  g_correlation_hooks.store(traced ? &kTraced : &kTimed, std::memory_order_release);
 }
 
 void ending() {
   State& s = state();
-  if (!s.found) return;
-  g_correlation_hooks.store(nullptr, std::memory_order_release);
+  if (!g_correlation_hooks.exchange(nullptr, std::memory_order_acq_rel)) return;  // a forked child has none
+  if (!s.found) {
+    s.timed->report();
+    return;
+  }
   s.tracer.FlushAll(kForced);  // take_buffer() is called in it
   for (const uint32_t kind : kKinds) s.tracer.Disable(kind);
   std::lock_guard guard(s.mutex);
@@ -167,10 +180,11 @@ const Record& as(const void* record) {
 
 }  // namespace
 
-void trace_with_cupti(uint8_t backend, int runtime_version) {
+void trace_gpu(const BackendTable& table, uint8_t backend, int runtime_version) {
   State& s = state();
   s.runtime_version = runtime_version;
   s.reader = new ActivityReader(backend);
+  s.timed = new TimedCalls(table, backend);
   // The driver does not survive a fork, nor does its tracer.
   pthread_atfork(nullptr, nullptr, [] {
     g_correlation_hooks.store(nullptr, std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-// Traces of the GPU's work, by NVIDIA's own tracer (CUPTI), which is looked for when a trace begins. Without it a trace has calls only.
+// Traces of the GPU's work, by NVIDIA's own tracer (CUPTI), which is looked for when a trace begins; by events without it.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace infinirt::nvidia {
 
-// From now on traces have the GPU's work, if CUPTI of the runtime's major version is here. Called once, with the runtime's version.
-void trace_with_cupti(uint8_t backend, int runtime_version);
+// From now on traces have the GPU's work. Called once, with the library's own functions and its version.
+void trace_gpu(const BackendTable& table, uint8_t backend, int runtime_version);
 
 // CUPTI's records as work. A record of work may come before the one that says which call it belongs to: it waits until then, or
 // until the end.
