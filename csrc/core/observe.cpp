@@ -341,7 +341,7 @@ ObservedCall::ObservedCall(ThreadState& ts, uint16_t function, const unsigned lo
   }
   ts.call = call_.number;
   if (const CorrelationHooks* hooks = g_correlation_hooks.load(std::memory_order_acquire)) [[unlikely]]
-    hooks->push(call_.number);
+    hooks->begin(call_.number, function, arguments);
   if (observers_ & kObserveLog) [[unlikely]]
     log_begin(call_);
   begin_ = observed_ticks();
@@ -363,7 +363,7 @@ infinirtError_t ObservedCall::end(infinirtError_t result) {
     std::memcpy(&call_.created, reinterpret_cast<const void*>(call_.arguments[0]), sizeof(void*));
   ObservedThread& thread = observed_thread(ts_);
   if (const CorrelationHooks* hooks = g_correlation_hooks.load(std::memory_order_acquire)) [[unlikely]]
-    hooks->pop();
+    hooks->end(result);
   if (observers_ & kObserveTrace)
     write_call(thread, call_, begin_, end, function_, ts_.backend ? ts_.backend->index : 0xff);
   if (observers_ & (kObserveLog | kObserveCallbacks)) [[unlikely]] {

@@ -135,10 +135,10 @@ void report_work(const WorkReport& report);
 void report_order(uint64_t call, uint64_t later_order, uint64_t later_position, uint64_t earlier_order,
                   uint64_t earlier_position);
 
-// For backends whose own tracer numbers calls: told when an observed call begins (push) and when it is over (pop).
+// For backends whose work is not the engine's: told when an observed call begins and when it is over.
 struct CorrelationHooks {
-  void (*push)(uint64_t call);
-  void (*pop)();
+  void (*begin)(uint64_t call, uint16_t function, const unsigned long long* arguments);
+  void (*end)(infinirtError_t result);
 };
 extern std::atomic<const CorrelationHooks*> g_correlation_hooks;
 // ... and that starts and stops with traces. Never removed.

@@ -8,6 +8,7 @@
 
 #include "infiniop/operator_descriptor.h"
 #include "op/composed.h"
+#include "op/declared.h"
 #include "op/device.h"
 #include "op/encode.h"
 #include "op/generation.h"
@@ -303,6 +304,7 @@ infiniStatus_t create(const char* function, const OperatorInfo& full, void* hand
   descriptor->device_type = handle->device_type;
   descriptor->device_id = handle->device_id;
   if (auto status = prepare_operator(function, *handle->device, descriptor.get())) return status;
+  descriptor->prepared = declared(std::move(descriptor->prepared), info, tensors);
   void* pointer = publish(Kind::Operator, std::move(descriptor));
   if (!pointer) return fail(function, INFINI_STATUS_INTERNAL_ERROR, "no room for another descriptor");
   *result = pointer;

@@ -67,8 +67,10 @@ if TYPE_CHECKING:
     from .object_code import ObjectCode
     from .plugin import PluginInfo, load_plugin, plugins
     from .program import Program, ProgramOptions
-    from .tracing import keep_stacks, range, trace
+    from .tracing import keep_stacks, trace
+    from .tracing import range as range
 
+# Without `range`, which would take the place of Python's own where all names are imported.
 __all__ = [
     "LEGACY_DEFAULT_STREAM",
     "PER_THREAD_DEFAULT_STREAM",
@@ -137,7 +139,6 @@ __all__ = [
     "load_plugin",
     "per_thread_default_stream",
     "plugins",
-    "range",
     "support",
     "synchronize",
     "trace",

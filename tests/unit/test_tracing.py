@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 import infinirt
-from infinirt.tracing.records import read_file
+from infinirt.tracing.chrome import chrome_trace
+from infinirt.tracing.records import Call, Process, Work, read_file
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 Slice = dict[str, Any]
@@ -177,6 +178,43 @@ def test_operators_are_named(tmp_path: Path) -> None:
         infinicore.add(tensor, tensor)
         infinirt.Device("cpu").sync()
     assert [line.name for line in trace.summary.operations] == ["infiniopAdd"]
+    (launch,) = [call for call in trace.processes[0].calls if call.accesses]
+    assert [(access.bytes, access.writes) for access in launch.accesses] == [
+        (4 * 256 * 256, True),
+        (4 * 256 * 256, False),
+        (4 * 256 * 256, False),
+    ]
+    assert launch.accesses[1].address == launch.accesses[2].address == tensor.data_ptr()
+
+
+def test_order_on_a_vendors_streams_is_taken_from_the_calls() -> None:
+    """Their own tracer gives work and no order: one call each to work, record, wait and work again."""
+
+    def call(number: int, function: str, **arguments: int) -> Call:
+        given = dict[str, int | tuple[int, int, int]](arguments)
+        return Call(number, 1, function, 10 * number, 10 * number + 5, 0, "nvidia", 0, given, 0, "", ())
+
+    def kernel(issuer: int, begin: int, stream: int) -> Work:
+        return Work(
+            issuer, begin, begin + 100, "kernel", f"k{stream}", "nvidia", 0, stream, 0, 0, 0, 0, -1, ()
+        )
+
+    process = Process(pid=1, threads={1: "main"})
+    process.calls = [
+        call(1, "infinirtLaunchKernel", stream=0x100),
+        call(2, "infinirtEventRecord", event=0x500, stream=0x100),
+        call(3, "infinirtStreamWaitEvent", stream=0x200, event=0x500, flags=0),
+        call(4, "infinirtLaunchKernel", stream=0x200),
+        call(5, "infinirtLaunchKernel", stream=0x200),
+    ]
+    process.work = [kernel(1, 1000, 7), kernel(4, 1200, 8), kernel(5, 1400, 8)]
+    drawn = chrome_trace([process])["traceEvents"]
+    assert isinstance(drawn, list)
+    arrows = [(event["ph"], event["ts"]) for event in drawn if event.get("cat") == "order"]
+    assert arrows == [
+        ("s", 1.089),
+        ("f", 1.19),
+    ]  # the first kernel's end, the second's beginning; the third waits for nothing
 
 
 def test_a_second_trace_warns_and_changes_nothing(tmp_path: Path) -> None:

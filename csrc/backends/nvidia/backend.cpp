@@ -6,6 +6,7 @@
 #include "backends/nvidia/compiler.h"
 #include "backends/nvidia/copies.h"
 #include "backends/nvidia/cross_events.h"
+#include "backends/nvidia/cupti.h"
 #include "backends/nvidia/host_function.h"
 #include "backends/nvidia/real_library.h"
 #include "core/error.h"
@@ -42,6 +43,7 @@ int device_count(const Backend&) {
     }
     g_backend->problem = loaded.problem;
     g_backend->problem_code = loaded.error;
+    if (loaded.devices > 0) trace_gpu(real, g_backend->index, loaded.version);
   });
   return library().devices;
 }

@@ -132,6 +132,7 @@ class _Picture:
             yield self._call(call)
         yield from self._work(who)
         yield from self._orders()
+        yield from self._event_orders()
         for time, place, total in memory_in_use(process):
             pid = self._own if place == "page-locked" else self._device(place)
             name = "page-locked memory in use" if place == "page-locked" else "memory in use"
@@ -215,7 +216,7 @@ class _Picture:
     def _orders(self) -> Iterator[Event]:
         queues: dict[int, list[Work]] = {}
         for work in self._process.work:
-            if work.is_busy and work.node < 0:
+            if work.order and work.is_busy and work.node < 0:
                 queues.setdefault(work.order, []).append(work)
         for queue in queues.values():
             queue.sort(key=lambda work: work.position)
@@ -230,6 +231,32 @@ class _Picture:
             yield from self._arrow(
                 "order", self._placed[id(source)], out, self._placed[id(target)], target.begin
             )
+
+    def _event_orders(self) -> Iterator[Event]:
+        """The same where a vendor's streams keep the order, and nobody reports it: from the calls that record and wait."""
+        issued: dict[int, list[Work]] = {}
+        for work in self._process.work:
+            if work.order == 0 and work.is_busy:
+                issued.setdefault(work.call, []).append(work)
+        if not issued:
+            return
+        latest: dict[int, Work] = {}  # by stream
+        recorded: dict[int, Work] = {}  # by event: what its latest record stands for
+        awaited: dict[int, list[Work]] = {}  # by stream: what its next work has to wait for
+        for call in self._process.calls:
+            stream, event = _first(call, ("stream", "hStream")), _first(call, ("event",))
+            if call.function in ("infinirtEventRecord", "infinirtEventRecordWithFlags"):
+                recorded.pop(event, None)
+                if stream in latest:
+                    recorded[event] = latest[stream]
+            elif call.function == "infinirtStreamWaitEvent" and event in recorded:
+                awaited.setdefault(stream, []).append(recorded[event])
+            for work in issued.get(call.number, ()):
+                for source in awaited.pop(stream, ()):
+                    out = max(source.begin, source.end - 1)
+                    target = self._placed[id(work)]
+                    yield from self._arrow("order", self._placed[id(source)], out, target, work.begin)
+                latest[stream] = work
 
 
 def _shown(value: int | tuple[int, int, int]) -> object:
