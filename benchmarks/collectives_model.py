@@ -5,7 +5,7 @@ up a byte costs. Measured between two processes of this machine, over shared mem
 (start it with MPI's launcher on two machines) or give the numbers.
 
     python benchmarks/collectives_model.py                                  measure here, estimate 1,000 ranks
-    mpiexec -n 2 --hosts one,two python benchmarks/collectives_model.py     the same between two machines
+    mpiexec -n 2 -hosts one,two python benchmarks/collectives_model.py      the same between two machines
     python benchmarks/collectives_model.py --alpha 2e-6 --beta 4e-11 --ranks 1000 --per-host 8
 """
 
@@ -75,13 +75,18 @@ def in_levels(inside: Link, between: Link, hosts: int, per_host: int, size: floa
 # ---- the measurement: two ranks, each with a process of its own
 
 
+def by_mpi() -> bool:
+    """Whether MPI's launcher has started this process."""
+    return "PMI_RANK" in os.environ or "OMPI_COMM_WORLD_RANK" in os.environ
+
+
 def measure() -> Link | None:
     """None on the second rank."""
     import numpy
 
     import infiniccl
 
-    comm = infiniccl.init_process_group(device="cpu")
+    comm = infiniccl.init_process_group(device="cpu", transport="mpi" if by_mpi() else None)
     if comm.size != 2:
         raise SystemExit(f"the measurement takes two ranks; there are {comm.size}")
     times = {}
@@ -121,8 +126,8 @@ def between_two_processes() -> Link:
         )
         for rank in range(2)
     ]
-    text = [rank.communicate(timeout=300)[0] for rank in ranks][0]
-    return Link(**json.loads(text))
+    said = [rank.communicate(timeout=300)[0] for rank in ranks]
+    return Link(**json.loads(said[0]))
 
 
 def report(link: Link, ranks: int, per_host: int, inside: Link | None) -> None:
@@ -152,7 +157,7 @@ def main() -> None:
     parser.add_argument("--gamma", type=float, default=0.0, help="seconds for each byte that is added up")
     parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.measure or "PMI_RANK" in os.environ or "OMPI_COMM_WORLD_RANK" in os.environ:
+    if given.measure or by_mpi():
         found = measure()
         if found is not None and given.measure:
             print(json.dumps(found.__dict__))
