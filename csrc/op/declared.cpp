@@ -13,17 +13,19 @@ namespace {
 struct Extent {
   int64_t first = 0;
   size_t bytes = 0;  // 0: nothing is used
+  bool partly = false;
 };
 
 Extent extent_of(const Tensor& tensor) {
   if (tensor.is_empty()) return {};
-  int64_t lowest = 0, highest = 0;
+  int64_t lowest = 0, highest = 0, elements = 1;  // those that are apart from one another
   for (size_t i = 0; i < tensor.shape.size(); ++i) {
     const int64_t reach = static_cast<int64_t>(tensor.shape[i] - 1) * tensor.strides[i];
     (reach < 0 ? lowest : highest) += reach;
+    if (reach != 0) elements *= static_cast<int64_t>(tensor.shape[i]);
   }
   const auto size = static_cast<int64_t>(size_of(tensor.dtype));
-  return {lowest * size, static_cast<size_t>((highest - lowest + 1) * size)};
+  return {lowest * size, static_cast<size_t>((highest - lowest + 1) * size), highest - lowest + 1 != elements};
 }
 
 class Declared final : public Prepared {
@@ -33,6 +35,8 @@ class Declared final : public Prepared {
     for (int t = 0; t < operands_; ++t) {
       const bool is_second_half = info.halves && t == 2;  // of tensor 1, which has both
       if (tensors[t] && !is_second_half) extents_[t] = extent_of(*tensors[t]);
+      // Which elements a kernel of its own touches may be in its data: pages, indices.
+      extents_[t].partly |= info.kind == OperatorKind::Written;
     }
   }
 
@@ -51,10 +55,11 @@ class Declared final : public Prepared {
     int count = 0;
     for (int t = 0; t < operands_; ++t) {
       if (extents_[t].bytes == 0 || !operands[t]) continue;
-      accesses[count++] = {static_cast<const char*>(operands[t]) + extents_[t].first, extents_[t].bytes, t < outputs_};
+      accesses[count++] = {static_cast<const char*>(operands[t]) + extents_[t].first, extents_[t].bytes, t < outputs_,
+                           extents_[t].partly};
     }
     if (workspace.address && prepared_->workspace_size() > 0)
-      accesses[count++] = {workspace.address, prepared_->workspace_size(), 1};
+      accesses[count++] = {workspace.address, prepared_->workspace_size(), 1, 0};
     infinirtXDeclareAccess(accesses, count);
   }
 

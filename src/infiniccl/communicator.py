@@ -153,22 +153,17 @@ class Communicator:
         >>> bytes(buffers[0])
         b'\\x02\\x04\\x06\\x08'
         """
-        source = operand(send, dtype, "send")
-        target = source if recv is None else operand(recv, dtype, "recv")
+        source, target = _both(send, send if recv is None else recv, dtype)
         _check_sizes(source, target, source.elements, source.elements)
-        on = self._stream(stream, source, target)
         self._issue(
-            on,
+            stream,
             (source, target),
-            partial(
-                _core.all_reduce,
-                source.pointer,
-                target.pointer,
-                source.elements,
-                source.dtype,
-                _reduction(op),
-                self._handle,
-            ),
+            _core.all_reduce,
+            source.pointer,
+            target.pointer,
+            source.elements,
+            source.dtype,
+            _reduction(op),
         )
 
     def broadcast(
@@ -181,22 +176,17 @@ class Communicator:
         stream: infinirt.Stream | None = None,
     ) -> None:
         """`recv` of all ranks becomes `send` of rank `root`, which only matters there; without `recv`, `send` itself."""
-        source = operand(send, dtype, "send")
-        target = source if recv is None else operand(recv, dtype, "recv")
+        source, target = _both(send, send if recv is None else recv, dtype)
         _check_sizes(source, target, source.elements, source.elements)
-        on = self._stream(stream, source, target)
         self._issue(
-            on,
+            stream,
             (source, target),
-            partial(
-                _core.broadcast,
-                source.pointer,
-                target.pointer,
-                target.elements,
-                target.dtype,
-                root,
-                self._handle,
-            ),
+            _core.broadcast,
+            source.pointer,
+            target.pointer,
+            target.elements,
+            target.dtype,
+            root,
         )
 
     def reduce(
@@ -210,38 +200,34 @@ class Communicator:
         stream: infinirt.Stream | None = None,
     ) -> None:
         """`recv` of rank `root` becomes the reduction of all `send`; without `recv`, `send` of that rank."""
-        source = operand(send, dtype, "send")
-        target = source if recv is None else operand(recv, dtype, "recv")
+        source, target = _both(send, send if recv is None else recv, dtype)
         _check_sizes(source, target, source.elements, source.elements)
-        on = self._stream(stream, source, target)
         self._issue(
-            on,
+            stream,
             (source, target),
-            partial(
-                _core.reduce,
-                source.pointer,
-                target.pointer,
-                source.elements,
-                source.dtype,
-                _reduction(op),
-                root,
-                self._handle,
-            ),
+            _core.reduce,
+            source.pointer,
+            target.pointer,
+            source.elements,
+            source.dtype,
+            _reduction(op),
+            root,
         )
 
     def all_gather(
         self, send: Any, recv: Any, *, dtype: Any = None, stream: infinirt.Stream | None = None
     ) -> None:
         """`recv` of all ranks becomes all `send`, one behind the other."""
-        source, target = operand(send, dtype, "send"), operand(recv, dtype, "recv")
+        source, target = _both(send, recv, dtype)
         _check_sizes(source, target, source.elements, self._size * source.elements)
-        on = self._stream(stream, source, target)
         self._issue(
-            on,
+            stream,
             (source, target),
-            partial(
-                _core.all_gather, source.pointer, target.pointer, source.elements, source.dtype, self._handle
-            ),
+            _core.all_gather,
+            source.pointer,
+            target.pointer,
+            source.elements,
+            source.dtype,
         )
 
     def all_gather_v(
@@ -254,14 +240,11 @@ class Communicator:
         stream: infinirt.Stream | None = None,
     ) -> None:
         """As `all_gather`, with `counts[i]` elements from rank i."""
-        source, target = operand(send, dtype, "send"), operand(recv, dtype, "recv")
+        source, target = _both(send, recv, dtype)
         self._check_counts(counts)
         _check_sizes(source, target, counts[self._rank], sum(counts))
-        on = self._stream(stream, source, target)
         self._issue(
-            on,
-            (source, target),
-            partial(_core.all_gather_v, source.pointer, target.pointer, counts, source.dtype, self._handle),
+            stream, (source, target), _core.all_gather_v, source.pointer, target.pointer, counts, source.dtype
         )
 
     def reduce_scatter(
@@ -274,21 +257,17 @@ class Communicator:
         stream: infinirt.Stream | None = None,
     ) -> None:
         """`recv` of rank i becomes the i-th part of the reduction of all `send`."""
-        source, target = operand(send, dtype, "send"), operand(recv, dtype, "recv")
+        source, target = _both(send, recv, dtype)
         _check_sizes(source, target, self._size * target.elements, target.elements)
-        on = self._stream(stream, source, target)
         self._issue(
-            on,
+            stream,
             (source, target),
-            partial(
-                _core.reduce_scatter,
-                source.pointer,
-                target.pointer,
-                target.elements,
-                source.dtype,
-                _reduction(op),
-                self._handle,
-            ),
+            _core.reduce_scatter,
+            source.pointer,
+            target.pointer,
+            target.elements,
+            source.dtype,
+            _reduction(op),
         )
 
     def reduce_scatter_v(
@@ -302,36 +281,29 @@ class Communicator:
         stream: infinirt.Stream | None = None,
     ) -> None:
         """As `reduce_scatter`, with `counts[i]` elements for rank i."""
-        source, target = operand(send, dtype, "send"), operand(recv, dtype, "recv")
+        source, target = _both(send, recv, dtype)
         self._check_counts(counts)
         _check_sizes(source, target, sum(counts), counts[self._rank])
-        on = self._stream(stream, source, target)
         self._issue(
-            on,
+            stream,
             (source, target),
-            partial(
-                _core.reduce_scatter_v,
-                source.pointer,
-                target.pointer,
-                counts,
-                source.dtype,
-                _reduction(op),
-                self._handle,
-            ),
+            _core.reduce_scatter_v,
+            source.pointer,
+            target.pointer,
+            counts,
+            source.dtype,
+            _reduction(op),
         )
 
     def all_to_all(
         self, send: Any, recv: Any, *, dtype: Any = None, stream: infinirt.Stream | None = None
     ) -> None:
         """Part i of `send` becomes part `rank` of `recv` on rank i."""
-        source, target = operand(send, dtype, "send"), operand(recv, dtype, "recv")
+        source, target = _both(send, recv, dtype)
         each = source.elements // self._size
         _check_sizes(source, target, each * self._size, each * self._size)
-        on = self._stream(stream, source, target)
         self._issue(
-            on,
-            (source, target),
-            partial(_core.all_to_all, source.pointer, target.pointer, each, source.dtype, self._handle),
+            stream, (source, target), _core.all_to_all, source.pointer, target.pointer, each, source.dtype
         )
 
     def gather(
@@ -350,12 +322,16 @@ class Communicator:
             if target is None:
                 raise ValueError(f"recv is None on rank {root}, which gathers")
             _check_sizes(source, target, source.elements, self._size * source.elements)
-        on = self._stream(stream, source, target)
         pointer = target.pointer if target else 0
         self._issue(
-            on,
+            stream,
             (source, target) if target else (source,),
-            partial(_core.gather, source.pointer, pointer, source.elements, source.dtype, root, self._handle),
+            _core.gather,
+            source.pointer,
+            pointer,
+            source.elements,
+            source.dtype,
+            root,
         )
 
     def scatter(
@@ -374,35 +350,27 @@ class Communicator:
             if source is None:
                 raise ValueError(f"send is None on rank {root}, which scatters")
             _check_sizes(source, target, self._size * target.elements, target.elements)
-        on = self._stream(stream, target, source)
         pointer = source.pointer if source else 0
         self._issue(
-            on,
-            (source, target) if source else (target,),
-            partial(
-                _core.scatter, pointer, target.pointer, target.elements, target.dtype, root, self._handle
-            ),
+            stream,
+            (target, source) if source else (target,),
+            _core.scatter,
+            pointer,
+            target.pointer,
+            target.elements,
+            target.dtype,
+            root,
         )
 
     def send(self, send: Any, peer: int, *, dtype: Any = None, stream: infinirt.Stream | None = None) -> None:
         """Sends to rank `peer`, which receives."""
         source = operand(send, dtype, "send")
-        on = self._stream(stream, source, None)
-        self._issue(
-            on,
-            (source,),
-            partial(_core.send, source.pointer, source.elements, source.dtype, peer, self._handle),
-        )
+        self._issue(stream, (source,), _core.send, source.pointer, source.elements, source.dtype, peer)
 
     def recv(self, recv: Any, peer: int, *, dtype: Any = None, stream: infinirt.Stream | None = None) -> None:
         """Receives what rank `peer` sends."""
         target = operand(recv, dtype, "recv")
-        on = self._stream(stream, target, None)
-        self._issue(
-            on,
-            (target,),
-            partial(_core.recv, target.pointer, target.elements, target.dtype, peer, self._handle),
-        )
+        self._issue(stream, (target,), _core.recv, target.pointer, target.elements, target.dtype, peer)
 
     def barrier(self, *, stream: infinirt.Stream | None = None) -> None:
         """The stream goes on when the streams of all ranks have got here."""
@@ -410,10 +378,8 @@ class Communicator:
 
     # ---- what all of them need
 
-    def _stream(
-        self, stream: infinirt.Stream | None, first: Operand, second: Operand | None
-    ) -> infinirt.Stream:
-        host = first.host or (second is not None and second.host)
+    def _stream(self, stream: infinirt.Stream | None, operands: tuple[Operand, ...]) -> infinirt.Stream:
+        host = any(each.host for each in operands)
         if host and self._in_process and self._size > 1 and not in_group():
             raise ValueError(
                 "memory of the host is complete when the call returns, but this call would have to wait for the "
@@ -421,7 +387,7 @@ class Communicator:
             )
         if stream is not None:
             return stream
-        usual = first.stream or (second.stream if second else None)
+        usual = next((each.stream for each in operands if each.stream is not None), None)
         if usual is not None:
             return usual
         if not host:
@@ -431,14 +397,21 @@ class Communicator:
         return self._own_stream
 
     def _issue(
-        self, stream: infinirt.Stream, operands: tuple[Operand, ...], call: Callable[[int], None]
+        self,
+        stream: infinirt.Stream | None,
+        operands: tuple[Operand, ...],
+        function: Callable[..., None],
+        *arguments: object,
     ) -> None:
+        """Calls the function on the stream, now or whenever a recording is replayed."""
+        on = self._stream(stream, operands)
+        call: Callable[[int], None] = partial(function, *arguments, self._handle)
         recording = next(
             (each.place for each in operands if each.place is not None and each.place.is_recording), None
         )
         if recording is None:
-            call(stream.handle)
-            issued(stream, operands)
+            call(on.handle)
+            issued(on, operands)
             return
         if in_group():
             raise ValueError(
@@ -455,6 +428,11 @@ class Communicator:
     def _check_counts(self, counts: Sequence[int]) -> None:
         if len(counts) != self._size:
             raise ValueError(f"counts has {len(counts)} entries; there are {self._size} ranks")
+
+
+def _both(send: Any, recv: Any, dtype: Any) -> tuple[Operand, Operand]:
+    source = operand(send, dtype, "send")
+    return source, source if recv is send else operand(recv, dtype, "recv")
 
 
 def _check_sizes(send: Operand, recv: Operand, send_count: int, recv_count: int) -> None:

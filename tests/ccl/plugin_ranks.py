@@ -3,9 +3,14 @@ test_plugin_collectives.py, with the plugin in INFINIRT_PLUGIN_PATH."""
 
 from __future__ import annotations
 
+import ctypes
+import os
 import sys
 import threading
 import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -50,7 +55,13 @@ def check(ranks: list[Job], operation: str, count: int, dtype: str, op: str) -> 
         got.append(allocate(comm.device, elements * kind.itemsize))
     with infiniccl.group():
         for rank, (comm, stream) in enumerate(ranks):
-            options = {"op": op, "root": root, "counts": counts, "dtype": dtype, "stream": stream}
+            options: dict[str, Any] = {
+                "op": op,
+                "root": root,
+                "counts": counts,
+                "dtype": dtype,
+                "stream": stream,
+            }
             issue(comm, operation, given[rank], got[rank], **options)
     for rank, (_, stream) in enumerate(ranks):
         stream.sync()
@@ -122,7 +133,7 @@ def refusals() -> None:
     stream = infinirt.Device("toy:0").create_stream()
     comm = infiniccl.init_all(["toy:0"])[0]
     buffer = comm.device.allocate(64)
-    calls = [
+    calls: list[Callable[[], object]] = [
         lambda: comm.all_reduce(np.ones(4), stream=stream),
         lambda: comm.all_reduce(infinirt.Device("cpu").allocate(4), stream=stream),
         lambda: comm.all_reduce(buffer, dtype="float8", stream=stream),
@@ -143,6 +154,22 @@ def refusals() -> None:
     print(comm.error)
 
 
+def alone() -> None:
+    """As a launcher would start it: the plugin's id comes through a communicator of the hosts."""
+    comm = infiniccl.init_process_group(rank=0, size=1, name=f"plugin {os.getpid()}", device="toy:1")
+    stream = comm.device.create_stream()
+    buffer = on_device(np.arange(5, dtype=np.int32), comm.device, stream)
+    comm.all_reduce(buffer, dtype="int32", stream=stream)
+    stream.sync()
+    assert read(buffer, np.dtype(np.int32)).tolist() == [0, 1, 2, 3, 4]
+    library = ctypes.CDLL(str(Path(infinirt.__file__).parent / "lib" / "libinfiniccl.so.1"))
+    handle = ctypes.c_void_p(comm.handle)
+    name, number, device = ctypes.c_char_p(), ctypes.c_int(-1), ctypes.c_int(-1)
+    assert library.infinicclCommGetDeviceType(handle, ctypes.byref(name)) == 0
+    assert library.infinicclCommGetDevice(handle, ctypes.byref(number), ctypes.byref(device)) == 0
+    print(comm, name.value, number.value, device.value)
+
+
 def none() -> None:
     for make in (
         lambda: infiniccl.init_all(["plain:0"]),
@@ -156,4 +183,4 @@ def none() -> None:
 
 
 if __name__ == "__main__":
-    {each.__name__: each for each in (matrix, threads, refusals, none)}[sys.argv[1]]()
+    {each.__name__: each for each in (matrix, threads, refusals, alone, none)}[sys.argv[1]]()

@@ -82,6 +82,8 @@ def matrix(comm: Communicator) -> None:
         for dtype in ("bfloat16", "int8", "float64"):
             for op in ("avg", "max") if operation in REDUCING else ("sum",):
                 check(comm, operation, 1000, dtype, op)
+    check(comm, "all_reduce", 1_100_003, "float32", "avg")  # long enough for a way of its own
+    check(comm, "all_reduce", 600_000, "int64", "max")
 
 
 def graphs(comm: Communicator) -> None:

@@ -83,7 +83,57 @@ def test_no_launcher() -> None:
         infiniccl.get_rank()
 
 
-def test_torchrun_is_enough() -> None:
+TORCHRUN_SCRIPT = """
+import os, sys
+import numpy, torch, infiniccl
+comm = infiniccl.init_process_group(device="cpu")
+rank, size = infiniccl.get_rank(), infiniccl.get_world_size()
+assert (rank, size) == (int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])), (rank, size)
+total, triangle = size * (size + 1) // 2, size * (size - 1) // 2
+
+tensor = torch.full((5,), float(rank + 1))
+infiniccl.all_reduce(tensor)
+assert tensor.tolist() == [total] * 5
+reduced = torch.tensor([rank], dtype=torch.int64)
+infiniccl.reduce(reduced, dst=1, op="sum")
+assert rank != 1 or reduced.item() == triangle
+told = numpy.array([rank * 10.0])
+infiniccl.broadcast(told, src=size - 1)
+assert told[0] == 10.0 * (size - 1)
+everything = torch.zeros(2 * size, dtype=torch.bfloat16)
+infiniccl.all_gather_into_tensor(everything, torch.full((2,), rank, dtype=torch.bfloat16))
+assert everything.tolist() == [r for r in range(size) for _ in range(2)]
+part = torch.zeros(3)
+infiniccl.reduce_scatter_tensor(part, torch.arange(3.0 * size))
+assert part.tolist() == [size * (3 * rank + i) for i in range(3)]
+swapped = torch.zeros(size)
+infiniccl.all_to_all_single(swapped, torch.arange(float(size)) + 100 * rank)
+assert swapped.tolist() == [100.0 * r + rank for r in range(size)]
+got = torch.zeros(4)
+with infiniccl.group():
+    infiniccl.send(torch.full((4,), float(rank)), (rank + 1) % size)
+    infiniccl.recv(got, (rank - 1) % size)
+assert got.tolist() == [(rank - 1) % size] * 4
+infiniccl.barrier()
+infiniccl.destroy_process_group()
+sys.stdout.write("agrees\\n")  # whole, even where Python does not buffer
+"""
+
+
+@pytest.mark.peer("torch")
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_torchrun(ranks: int, tmp_path: Path) -> None:
+    """The same script under PyTorch's launcher, with every function that is named as in torch.distributed."""
+    script = tmp_path / "script.py"
+    script.write_text(TORCHRUN_SCRIPT)
+    before = sorted(os.listdir("/dev/shm"))
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"]
+    said = output_of(*launcher, script, OMP_NUM_THREADS="1", INFINICCL_TIMEOUT="60")
+    assert said.count("agrees") == ranks, said
+    assert sorted(os.listdir("/dev/shm")) == before
+
+
+def test_torchruns_variables_are_enough() -> None:
     """As torchrun does it: variables, and no launcher of ours."""
     code = (
         "import numpy, infiniccl; comm = infiniccl.init_process_group(device='cpu'); a = numpy.ones(5);"

@@ -59,6 +59,13 @@ def test_what_is_refused(tmp_path: Path) -> None:
         assert part in line
 
 
+def test_a_process_group(tmp_path: Path) -> None:
+    said = run(toy(tmp_path, "TOY_COLLECTIVES"), "alone")
+    assert (
+        said == "Communicator(rank=0, size=1, device='toy:1') b'toy' 11 1\n"
+    )  # InfiniCore has no number for it
+
+
 def test_a_plugin_without_collectives(tmp_path: Path) -> None:
     said = run(toy(tmp_path, name="plain"), "none").splitlines()
     assert len(said) == 3

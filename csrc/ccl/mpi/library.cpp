@@ -3,41 +3,23 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
-#include <cstring>
-#include <vector>
 
 #include "ccl/runtime.h"
+#include "ccl/vendor_library.h"
 
 namespace infiniccl::mpi {
 
 namespace {
 
-constexpr char kName[] = "libmpi_abi.so.1";
+// Where the mpich wheel puts it.
+constexpr const char* kPlaces[] = {"/../../", "/mpich.libs/", "/../../lib/"};
+constexpr LibrarySearch kSearch = {"INFINICCL_MPI_LIBRARY", "libmpi_abi.so.1", kPlaces, RTLD_NOW | RTLD_GLOBAL};
 
 struct Loaded {
   Functions functions{};
   bool usable = false;
   std::string problem;
 };
-
-// Where it may be: a file that is named, one that the process has, beside Python's packages (where the mpich wheel puts it), the system's.
-void* open_library(std::string* tried) {
-  if (const char* named = std::getenv("INFINICCL_MPI_LIBRARY"); named && *named) {
-    void* found = dlopen(named, RTLD_NOW | RTLD_GLOBAL);
-    if (!found) *tried = dlerror();
-    return found;
-  }
-  if (void* there = dlopen(kName, RTLD_NOW | RTLD_NOLOAD)) return there;
-  for (int i = 0; const char* folder = infinirtXGetLibraryFolder(i); ++i) {
-    for (const char* below : {"/../../", "/mpich.libs/", "/../../lib/"}) {
-      const std::string path = std::string(folder) + below + kName;
-      if (void* found = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL)) return found;
-    }
-  }
-  void* found = dlopen(kName, RTLD_NOW | RTLD_GLOBAL);
-  if (!found) *tried = dlerror();
-  return found;
-}
 
 void finalize() {
   std::string unused;
@@ -49,7 +31,7 @@ void finalize() {
 Loaded load() {
   Loaded loaded;
   std::string tried;
-  void* handle = open_library(&tried);
+  void* handle = open_library(kSearch, &tried);
   if (!handle) {
     loaded.problem = format_text(
         "no MPI with the standard ABI was found (%s); `pip install mpich` brings one, INFINICCL_MPI_LIBRARY names one",
@@ -57,10 +39,7 @@ Loaded load() {
     return loaded;
   }
   Functions& f = loaded.functions;
-  const struct {
-    const char* name;
-    void** place;
-  } wanted[] = {
+  const LibraryFunction wanted[] = {
 #define WANTED(name) {"MPI_" #name, reinterpret_cast<void**>(&f.name)}
       WANTED(Init_thread),
       WANTED(Initialized),
@@ -88,10 +67,8 @@ Loaded load() {
       WANTED(Iscatter_c),
 #undef WANTED
   };
-  for (const auto& each : wanted) {
-    *each.place = dlsym(handle, each.name);
-    if (*each.place) continue;
-    loaded.problem = format_text("the MPI library has no %s; one of MPI 5.0 is needed", each.name);
+  if (const char* missing = bind_functions(handle, wanted)) {
+    loaded.problem = format_text("the MPI library has no %s; one of MPI 5.0 is needed", missing);
     return loaded;
   }
   int begun = 0, over = 0, provided = 0;

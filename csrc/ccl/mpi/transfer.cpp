@@ -198,6 +198,10 @@ void Transfer::compare() {
 }
 
 int Transfer::begin_work() {
+  if (Ring::suits(part_)) {
+    ring_ = std::make_unique<Ring>(mpi_, part_, comm_);
+    return ring_->begin();
+  }
   if (reduces(part_.operation)) return begin_reduction(comm_);
   const size_t element = part_.element();
   const auto bytes = static_cast<Count>(part_.count * element);
@@ -245,8 +249,8 @@ int Transfer::begin_work() {
 
 int Transfer::test(bool* over) {
   int flag = 0;
-  const int error = mpi_.Test(&request_, &flag, nullptr);
-  *over = flag != 0;
+  const int error = ring_ ? ring_->advance(over) : mpi_.Test(&request_, &flag, nullptr);
+  if (!ring_) *over = flag != 0;
   if (error != kSuccess || !*over) return error;
   if (!called_.empty()) {
     compare();

@@ -5,6 +5,7 @@
 
 #include "ccl/batch.h"
 #include "ccl/mpi/library.h"
+#include "ccl/mpi/ring.h"
 
 namespace infiniccl::mpi {
 
@@ -48,6 +49,7 @@ class Transfer {
   std::vector<std::byte> send_copy_, recv_copy_;
   std::vector<Count> counts_;
   std::vector<intptr_t> offsets_;
+  std::unique_ptr<Ring> ring_;  // of a long all-reduce, instead of one request
 };
 
 }  // namespace infiniccl::mpi

@@ -16,6 +16,7 @@ namespace {
 
 constexpr int64_t kBusy_ns =
     5'000'000;  // that it asks without a pause after something happened: MPI moves only when asked
+constexpr int64_t kMoved_ns = 10'000;  // asking takes so long only when MPI moves data meanwhile
 constexpr uint64_t kTags = 30'000;  // captured sends to a peer that are told apart; MPI has at least 32767
 constexpr auto kNap = std::chrono::microseconds(50);
 constexpr auto kIdle = std::chrono::milliseconds(500);
@@ -158,6 +159,7 @@ void MpiWorld::keep_moving() {
   for (;;) {
     std::list<Transfer> over, broken;
     int error = kSuccess;
+    int64_t began;
     {
       std::unique_lock guard(mutex_);
       if (early_.empty() && moving_.empty()) {
@@ -167,6 +169,7 @@ void MpiWorld::keep_moving() {
         }
         busy_until = now_ns() + kBusy_ns;
       }
+      began = now_ns();
       error = make_comms();
       if (error == kSuccess) begin_next(broken, &error);
       for (auto it = moving_.begin(); it != moving_.end() && error == kSuccess;) {
@@ -203,7 +206,7 @@ void MpiWorld::keep_moving() {
       for (Transfer& transfer : broken) transfer.execution().part_failed(failure());
     }
     const int64_t now = now_ns();
-    if (!over.empty()) busy_until = now + kBusy_ns;
+    if (!over.empty() || now - began > kMoved_ns) busy_until = now + kBusy_ns;
     if (now < busy_until) {
       sched_yield();
     } else {

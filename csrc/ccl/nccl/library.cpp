@@ -2,17 +2,19 @@
 
 #include <dlfcn.h>
 
-#include <cstdlib>
 #include <cstring>
 
 #include "ccl/part.h"
 #include "ccl/runtime.h"
+#include "ccl/vendor_library.h"
 
 namespace infiniccl::nccl {
 
 namespace {
 
-constexpr char kName[] = "libnccl.so.2";
+// Where NVIDIA's wheels put it.
+constexpr const char* kPlaces[] = {"/nvidia/nccl/lib/"};
+constexpr LibrarySearch kSearch = {"INFINICCL_NCCL_LIBRARY", "libnccl.so.2", kPlaces, RTLD_NOW | RTLD_LOCAL};
 
 struct Loaded {
   Functions functions{};
@@ -20,26 +22,10 @@ struct Loaded {
   std::string problem;
 };
 
-void* open_library(std::string* tried) {
-  if (const char* named = std::getenv("INFINICCL_NCCL_LIBRARY"); named && *named) {
-    void* found = dlopen(named, RTLD_NOW | RTLD_LOCAL);
-    if (!found) *tried = dlerror();
-    return found;
-  }
-  if (void* there = dlopen(kName, RTLD_NOW | RTLD_NOLOAD)) return there;
-  for (int i = 0; const char* folder = infinirtXGetLibraryFolder(i); ++i) {
-    const std::string path = std::string(folder) + "/nvidia/nccl/lib/" + kName;
-    if (void* found = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return found;
-  }
-  void* found = dlopen(kName, RTLD_NOW | RTLD_LOCAL);
-  if (!found) *tried = dlerror();
-  return found;
-}
-
 Loaded load() {
   Loaded loaded;
   std::string tried;
-  void* handle = open_library(&tried);
+  void* handle = open_library(kSearch, &tried);
   if (!handle) {
     loaded.problem = format_text(
         "NCCL was not found (%s); `pip install nvidia-nccl-cu13` brings it, INFINICCL_NCCL_LIBRARY names a copy",
@@ -47,10 +33,7 @@ Loaded load() {
     return loaded;
   }
   Functions& f = loaded.functions;
-  const struct {
-    const char* name;
-    void** place;
-  } wanted[] = {
+  const LibraryFunction wanted[] = {
 #define WANTED(name) {"nccl" #name, reinterpret_cast<void**>(&f.name)}
       WANTED(GetVersion),  WANTED(GetUniqueId), WANTED(CommInitAll),       WANTED(CommInitRank),
       WANTED(CommDestroy), WANTED(CommAbort),   WANTED(CommGetAsyncError), WANTED(GetErrorString),
@@ -59,10 +42,8 @@ Loaded load() {
       WANTED(Recv),
 #undef WANTED
   };
-  for (const auto& each : wanted) {
-    *each.place = dlsym(handle, each.name);
-    if (*each.place) continue;
-    loaded.problem = format_text("the NCCL library has no %s; 2.7 or later is needed", each.name);
+  if (const char* missing = bind_functions(handle, wanted)) {
+    loaded.problem = format_text("the NCCL library has no %s; 2.7 or later is needed", missing);
     return loaded;
   }
   loaded.usable = true;

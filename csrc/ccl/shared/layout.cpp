@@ -11,6 +11,12 @@
 
 namespace infiniccl::shared {
 
+namespace {
+
+constexpr long kLock_ns = 50'000'000;
+
+}  // namespace
+
 void ring(Rank& rank) {
   rank.doorbell.fetch_add(1, std::memory_order_seq_cst);
   if (rank.sleeping.load(std::memory_order_seq_cst) != 0)
@@ -41,9 +47,17 @@ bool initialise(const Map& map) {
 
 SlotsLock::SlotsLock(const Map& map) : mutex_(map.header().mutex) {
   // Whoever died with it left at worst a slot that nobody frees; the communicator fails anyway.
-  if (pthread_mutex_lock(&mutex_) == EOWNERDEAD) pthread_mutex_consistent(&mutex_);
+  timespec limit;
+  clock_gettime(CLOCK_MONOTONIC, &limit);
+  limit.tv_nsec += kLock_ns;
+  if (limit.tv_nsec >= 1'000'000'000) ++limit.tv_sec, limit.tv_nsec -= 1'000'000'000;
+  const int error = pthread_mutex_clocklock(&mutex_, CLOCK_MONOTONIC, &limit);
+  if (error == EOWNERDEAD) pthread_mutex_consistent(&mutex_);
+  held_ = error == 0 || error == EOWNERDEAD;
 }
 
-SlotsLock::~SlotsLock() { pthread_mutex_unlock(&mutex_); }
+SlotsLock::~SlotsLock() {
+  if (held_) pthread_mutex_unlock(&mutex_);
+}
 
 }  // namespace infiniccl::shared

@@ -24,9 +24,11 @@ struct alignas(64) Progress {
 
 // Participants are the ranks, or sender and receiver.
 struct Slot {
-  bool used;  // under the mutex, like the key
+  uint32_t participants;  // under the mutex, like the key; 0: it has never been used
   Key key;
-  std::atomic<uint32_t> finished;  // participants that need nothing of it any more
+  std::atomic<uint32_t> finished;  // participants that need nothing of it any more; all: it is free
+
+  bool is_free() const { return finished.load(std::memory_order_acquire) == participants; }
 };
 
 struct alignas(64) Rank {
@@ -82,15 +84,18 @@ void sleep_at(Rank& rank, uint32_t seen, int64_t at_most_ns);
 // Writes what is in a fresh memory of map.bytes() zero bytes.
 bool initialise(const Map& map);
 
+// Not held if another process keeps the lock for long: one that was stopped must not stop the others, who have to notice.
 class SlotsLock {
  public:
   explicit SlotsLock(const Map& map);
   ~SlotsLock();
+  bool held() const { return held_; }
   SlotsLock(const SlotsLock&) = delete;
   SlotsLock& operator=(const SlotsLock&) = delete;
 
  private:
   pthread_mutex_t& mutex_;
+  bool held_ = false;
 };
 
 }  // namespace infiniccl::shared

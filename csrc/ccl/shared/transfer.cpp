@@ -23,6 +23,20 @@ bool has_sections(Operation operation) {
   }
 }
 
+// Whether a part, or what is known of another process's, hands anything over.
+template <class AnyPart>
+bool gives_anything(const AnyPart& part) {
+  switch (part.operation) {
+    case Operation::Broadcast:
+    case Operation::Scatter:
+      return part.rank == part.root;
+    case Operation::Recv:
+      return false;
+    default:
+      return true;
+  }
+}
+
 void copy(void* to, const void* from, size_t bytes) {
   if (bytes) std::memcpy(to, from, bytes);
 }
@@ -50,17 +64,7 @@ int Transfer::rank_of(size_t participant) const {
   return participant == 0 ? key_.from : key_.to;
 }
 
-bool Transfer::gives() const {
-  switch (part_.operation) {
-    case Operation::Broadcast:
-    case Operation::Scatter:
-      return part_.rank == part_.root;
-    case Operation::Recv:
-      return false;
-    default:
-      return true;
-  }
-}
+bool Transfer::gives() const { return gives_anything(part_); }
 
 bool Transfer::takes() const {
   switch (part_.operation) {
@@ -86,19 +90,21 @@ size_t Transfer::chunk_size(uint64_t chunk, size_t count) const {
 
 bool Transfer::find_slot() {
   const SlotsLock lock(map_);
+  if (!lock.held()) return false;  // later
   Header& header = map_.header();
   int empty = -1;
   for (int i = 0; i < kSlots; ++i) {
     Slot& slot = header.slots[i];
-    if (slot.used && slot.key == key_) {
+    if (slot.is_free()) {
+      if (empty < 0) empty = i;
+    } else if (slot.key == key_) {
       slot_ = i;
       return true;
     }
-    if (!slot.used && empty < 0) empty = i;
   }
   if (empty < 0) return false;  // all are busy: later
   Slot& slot = header.slots[empty];
-  slot.used = true;
+  slot.participants = static_cast<uint32_t>(participants());
   slot.key = key_;
   slot.finished.store(0, std::memory_order_relaxed);
   for (size_t p = 0; p < participants(); ++p) {
@@ -122,6 +128,22 @@ std::vector<int> Transfer::missing() const {
     if (p == self_) continue;
     if (slot_ < 0 || map_.progress(slot_, p).handed_over.load(std::memory_order_acquire) == 0)
       ranks.push_back(rank_of(p));
+  }
+  return ranks;
+}
+
+std::vector<int> Transfer::behind() const {
+  std::vector<int> ranks;
+  if (slot_ < 0) return ranks;
+  auto least = std::pair(UINT64_MAX, UINT64_MAX);
+  for (size_t p = 0; p < participants(); ++p) {
+    const Progress& progress = map_.progress(slot_, p);
+    const bool waited_for = gives_anything(progress.facts);
+    const auto done = std::pair(progress.taken.load(std::memory_order_acquire),
+                                waited_for ? progress.handed_over.load(std::memory_order_acquire) : UINT64_MAX);
+    if (done < least) ranks.clear();
+    least = std::min(least, done);
+    if (done == least && p != self_) ranks.push_back(rank_of(p));
   }
   return ranks;
 }
@@ -238,12 +260,8 @@ bool Transfer::take() {
   if (takes()) {
     for (size_t p = 0; p < participants(); ++p) {
       const Progress& progress = map_.progress(slot_, p);
-      const PartFacts& facts = progress.facts;
-      const bool other_gives = facts.operation == Operation::Recv ? false
-                               : facts.operation == Operation::Broadcast || facts.operation == Operation::Scatter
-                                   ? facts.rank == facts.root
-                                   : true;
-      if (other_gives && progress.handed_over.load(std::memory_order_acquire) <= taken_) return false;
+      if (gives_anything(progress.facts) && progress.handed_over.load(std::memory_order_acquire) <= taken_)
+        return false;
     }
     take_chunk(taken_);
     ++taken_;
@@ -274,11 +292,7 @@ Transfer::State Transfer::advance() {
   // What lies in the halves stays there until all have taken it; the slot is free when everybody is done with it.
   const bool given = !gives() || handed_over_ >= std::max<uint64_t>(chunks_, 1);
   if (!given || taken_ != chunks_) return moved ? State::Moved : State::Waiting;
-  Slot& slot = map_.header().slots[slot_];
-  if (slot.finished.fetch_add(1, std::memory_order_acq_rel) + 1 == participants()) {
-    const SlotsLock lock(map_);
-    slot.used = false;
-  }
+  map_.header().slots[slot_].finished.fetch_add(1, std::memory_order_acq_rel);
   return State::Done;
 }
 

@@ -19,6 +19,7 @@ class Transfer {
   const std::string& problem() const { return problem_; }
   int64_t since() const { return since_; }
   std::vector<int> missing() const;  // ranks that have not come
+  std::vector<int> behind() const;  // once all have: those that have done the least
 
  private:
   bool find_slot();

@@ -208,7 +208,10 @@ Failure SharedWorld::late(const Transfer& transfer, int64_t now) const {
   std::string text =
       format_text("%s (operation %llu) of rank %d has waited %.1f s", describe(transfer.part()).c_str(),
                   static_cast<unsigned long long>(transfer.part().number), rank_, seconds(now - transfer.since()));
-  if (missing.empty()) text += ", though all ranks came: one of them is very slow, or stopped";
+  if (missing.empty()) {
+    text += ", though all ranks came; very slow, or stopped:";
+    for (int rank : transfer.behind()) text += format_text(" rank %d", rank);
+  }
   for (int rank : missing) text += "; " + history(rank, now);
   return {INFINI_STATUS_INTERNAL_ERROR, infinirtErrorTimeout, std::move(text)};
 }
