@@ -232,19 +232,19 @@ void ActivityReader::take(const void* record, int64_t to_monotonic) {
     case kMemcpy: {
       copy_facts(as<MemcpyRecord>(record));
       report.kind = static_cast<uint8_t>(WorkType::Copy);
-      report.accesses[report.access_count++] = {nullptr, as<MemcpyRecord>(record).bytes, 1};
+      report.accesses[report.access_count++] = {nullptr, as<MemcpyRecord>(record).bytes, 1, 0};
       break;
     }
     case kMemcpyPeer: {
       copy_facts(as<MemcpyPeerRecord>(record));
       report.kind = static_cast<uint8_t>(WorkType::Copy);
-      report.accesses[report.access_count++] = {nullptr, as<MemcpyPeerRecord>(record).bytes, 1};
+      report.accesses[report.access_count++] = {nullptr, as<MemcpyPeerRecord>(record).bytes, 1, 0};
       break;
     }
     case kMemset: {
       copy_facts(as<MemsetRecord>(record));
       report.kind = static_cast<uint8_t>(WorkType::Fill);
-      report.accesses[report.access_count++] = {nullptr, as<MemsetRecord>(record).bytes, 1};
+      report.accesses[report.access_count++] = {nullptr, as<MemsetRecord>(record).bytes, 1, 0};
       break;
     }
     default:
