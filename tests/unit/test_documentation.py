@@ -77,6 +77,31 @@ def test_c_blocks_compile(name: str, tmp_path: Path) -> None:
         assert done.returncode == 0, f"{name}, block {number}:\n{done.stderr}"
 
 
+def test_every_block_says_what_it_is() -> None:
+    """Python runs, C compiles, shell and the others are read by their own parsers; a block without a language is text."""
+    known = {"python", "py", "c", "sh", "toml", "cmake", ""}
+    for name, page in zip(NAMES, PAGES, strict=True):
+        opened = re.findall(r"^```(.*)$", page.read_text(), re.M)[::2]
+        assert set(opened) <= known, name
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, page in zip(NAMES, PAGES, strict=True) if blocks(page, "sh")]
+)
+def test_shell_blocks_are_shell(name: str) -> None:
+    for block in blocks(ROOT / name, "sh"):
+        done = subprocess.run(["bash", "-n"], input=block, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, page in zip(NAMES, PAGES, strict=True) if blocks(page, "py")]
+)
+def test_blocks_that_need_a_gpu_are_python(name: str) -> None:
+    for block in blocks(ROOT / name, "py"):
+        compile(block, name, "exec")
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_links_lead_somewhere(name: str) -> None:
     page = ROOT / name
