@@ -118,6 +118,16 @@ def test_a_page_of_hostile_names_is_only_text(written: Path, data: dict[str, Any
     assert "img" not in page.seen
 
 
+def test_a_busy_machine_is_told(data: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    for load, told in ((100.0, True), (0.0, False)):
+        data["machine"]["load"] = load
+        document.write(str(path), data)
+        said = bench("--load", str(path), "--html", str(tmp_path / "run.html")).stdout
+        assert ("The machine was busy" in said) is told
+        assert ("The machine was busy" in (tmp_path / "run.html").read_text()) is told
+
+
 # ---- comparing
 
 
