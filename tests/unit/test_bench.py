@@ -211,6 +211,9 @@ def test_another_machine_is_said(data: dict[str, Any]) -> None:
         (["--compare", "/nowhere/old.json"], "/nowhere/old.json cannot be read"),
         (["--json", "/nowhere/new.json"], "there is no folder /nowhere"),
         (["--threshold", "-1"], "--threshold is -1.0"),
+        (["--import", "nonsense"], "name it with --device"),
+        (["--import", "nonsense", "--device", "chip"], "nonsense"),
+        (["--plugin", "/nowhere/libchip.so", "--device", "chip"], "/nowhere/libchip.so"),
     ],
 )
 def test_wrong_use_is_told_before_anything_is_measured(words: list[str], said: str) -> None:
@@ -298,3 +301,14 @@ def test_a_device_with_less(type: str, tmp_path: Path, monkeypatch: pytest.Monke
     data = document.read(str(path))
     assert {"runtime", "memory", "graphs"} <= {result["group"] for result in data["results"]}
     assert any("all-reduce" in name for name in data["skipped"])
+
+
+def test_a_device_type_of_ones_own(tmp_path: Path) -> None:
+    """A class in Python, in a file: everything that it lacks is emulated, and measured."""
+    chip = Path(__file__).resolve().parents[2] / "examples" / "backends" / "simulator.py"
+    path = tmp_path / "run.json"
+    words = ["--device", "simulator", "--import", str(chip), "--quick", "--rounds", "1", "--no-peers"]
+    bench(*words, "--group", "runtime", "--group", "graphs", "--json", str(path))
+    data = document.read(str(path))
+    assert data["device"]["device"] == "simulator:0"
+    assert {result["id"] for result in data["results"]} >= {"runtime.event-record", "graph.launch"}
