@@ -262,7 +262,14 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
         timeout=280,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert (tmp_path / "reference" / "infinirt-h" / "index.html").is_file()
+    assert "infinirtMemcpyAsync" in (tmp_path / "reference" / "infinirt-h" / "index.html").read_text()
+    # Words of C++'s docstrings, and an example as code.
+    buffer = (tmp_path / "reference" / "python-buffer" / "index.html").read_text()
+    assert "Fills the memory, in stream order" in buffer
+    assert '<span class="gp">&gt;&gt;&gt; </span>' in buffer
+    for picture in (ROOT / "docs" / "pictures").iterdir():
+        assert (tmp_path / "pictures" / picture.name).is_file()
+        assert picture.name in (tmp_path / "concepts" / "index.html").read_text()
     # Nothing is loaded from elsewhere.
     start = (tmp_path / "index.html").read_text()
     assert re.findall(r"<(?:script|link|img)[^>]+(?:src|href)=\"?https?:", start) == []
