@@ -1,12 +1,14 @@
 """Writes docs/alignment.md: every function of `infinirt.h`, and of InfiniCore's `infinirt.h`, against CUDA's. `--check` only compares.
 
 What CUDA has is in `cuda_functions.json` (each function's parameters, as the runtime's headers of 12.9 and 13.0 declare
-them); what we have is the specification; what InfiniCore has is `include/v0/infinirt.h`. Whether parameters agree is computed
+them); what we have is the specification; what InfiniCore has is `include/v0/infinirt.h` and, of operators and collectives, the
+names in `infinicore_functions.json`. Whether parameters agree is computed
 here; only reasons are written by hand, and a function that needs one and has none is an error.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 import sys
@@ -21,7 +23,7 @@ PAGE = ROOT / "docs" / "alignment.md"
 
 INTRODUCTION = """# Every function against CUDA's
 
-Three interfaces with much the same names: the CUDA Runtime API; `infinirt.h`, which is the CUDA Runtime API renamed; and the `infinirt.h` that
+Interfaces with much the same names: the CUDA Runtime API; `infinirt.h`, which is the CUDA Runtime API renamed; and the `infinirt.h` that
 InfiniCore published, which this project keeps as [the earlier generation](v0.md). This page says where they agree, where not, and why. It is written
 by `tools/alignment.py` from the declarations themselves.
 
@@ -67,6 +69,55 @@ EARLIER = {
     "infinirtGraphInstantiate": ("cudaGraphInstantiate", "CUDA 11's five parameters, with error node and text; 12's has flags"),
     "infinirtGraphLuanch": ("cudaGraphLaunch", "published with this spelling; the parameters are CUDA's"),
 }  # fmt: skip
+
+
+# InfiniCore's operators that are not here: the first pattern that fits.
+NOT_HERE = (
+    (
+        r"Marlin|Qyblas",
+        "not written yet: products on weights in the order of one kernel of one vendor; AWQ and GPTQ weights of 4 bits are taken as they are published",
+    ),
+    (r"Fp8", "not written yet: 8-bit floats with the layouts of one model's kernels"),
+    (r"^Nsa", "not written yet: sparse attention of one model"),
+    (
+        r"KimiDelta",
+        "not written yet: attention of one model; `RecurrentGatedDeltaRule` and `ChunkGatedDeltaRule` are here",
+    ),
+    (
+        r"RandomSampleBatch",
+        "says nowhere whether its numbers are the host's or the device's; `RandomSample` takes several rows",
+    ),
+    (
+        r"DeepseekMoe",
+        "takes an address for each expert with every call; `FusedMoe` takes all weights as one tensor",
+    ),
+    (
+        r"Argwhere|MaskedSelect",
+        "results of a size that only the data say, which C would have to free without a function for it; Python has the function",
+    ),
+    (r"BlockDiag", "Python has the function"),
+)
+
+# InfiniCore's collectives beside NCCL's: NCCL's name, and what differs. Element types are infiniDtype_t everywhere.
+NCCL = {
+    "infinicclCommInitAll": ("ncclCommInitAll", "device type first"),
+    "infinicclGetUniqueId": ("ncclGetUniqueId", ""),
+    "infinicclCommInitRank": ("ncclCommInitRank", ""),
+    "infinicclCommDestroy": ("ncclCommDestroy", ""),
+    "infinicclGroupStart": ("ncclGroupStart", "takes a communicator"),
+    "infinicclGroupEnd": ("ncclGroupEnd", "takes a communicator"),
+    "infinicclAllReduce": ("ncclAllReduce", ""),
+    "infinicclBroadcast": ("ncclBroadcast", ""),
+    "infinicclSend": ("ncclSend", ""),
+    "infinicclRecv": ("ncclRecv", ""),
+    "infinicclAllGather": ("ncclAllGather", ""),
+    "infinicclReduceScatter": ("ncclReduceScatter", ""),
+    "infinicclAllGatherV": (
+        "",
+        "counts for each rank; NCCL has none, a group of sends and receives does it there",
+    ),
+    "infinicclReduceScatterV": ("", "likewise"),
+}
 
 
 def without_spaces(text: str) -> str:
@@ -190,9 +241,87 @@ def earlier(cuda: dict[str, dict[str, str]]) -> list[str]:
     return lines
 
 
+def schema() -> Any:
+    """The operators of this project, from their schema; nothing has to be built."""
+    folder = ROOT / "src" / "infiniop" / "schema"
+    name = "operator_schema"
+    found = importlib.util.spec_from_file_location(
+        name, folder / "__init__.py", submodule_search_locations=[str(folder)]
+    )
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    sys.modules[name] = module
+    found.loader.exec_module(module)
+    return module
+
+
+def operators(published: list[str]) -> list[str]:
+    here = {operator.name for operator in schema().OPERATORS}
+    groups: dict[str, list[str]] = {}
+    for name in published:
+        if name in here:
+            continue
+        why = next((why for pattern, why in NOT_HERE if re.search(pattern, name)), None)
+        if why is None:
+            raise SystemExit(
+                f"InfiniCore's operator {name} is not here, and tools/alignment.py has no reason"
+            )
+        groups.setdefault(why, []).append(name)
+    lines = [
+        "",
+        "## InfiniCore's infiniop.h",
+        "",
+        f"{sum(name in here for name in published)} of the {len(published)} operators that InfiniCore publishes are here, with its names, parameters and enum values, and "
+        f"{len(here - set(published))} more; [the list](operator-list.md). CUDA has no counterpart. Not here:",
+        "",
+        "| operators | why not |",
+        "| --- | --- |",
+    ]
+    lines += [f"| {', '.join(f'`{name}`' for name in names)} | {why} |" for why, names in groups.items()]
+    return lines
+
+
+def collectives(published: list[str]) -> list[str]:
+    header = (ROOT / "include" / "infiniccl.h").read_text(encoding="utf-8")
+    ours = re.findall(r"infiniStatus_t (infiniccl\w+)\(", header)
+    missing = [name for name in published if name not in ours or name not in NCCL]
+    if missing:
+        raise SystemExit(
+            f"InfiniCore publishes {', '.join(missing)}, of which infiniccl.h or tools/alignment.py knows nothing"
+        )
+    lines = [
+        "",
+        "## InfiniCore's infiniccl.h",
+        "",
+        "All of it is here. CUDA's counterpart is NCCL; element types are `infiniDtype_t`, results `infiniStatus_t`.",
+        "",
+        "| InfiniCore | NCCL | differs in |",
+        "| --- | --- | --- |",
+    ]
+    for name in published:
+        theirs, why = NCCL[name]
+        lines.append(f"| `{name}` | {f'`{theirs}`' if theirs else ''} | {why} |")
+    added = ", ".join(f"`{name}`" for name in ours if name not in published)
+    return [*lines, "", f"Added here: {added}."]
+
+
 def page() -> str:
     cuda: dict[str, Any] = json.loads((ROOT / "tools" / "cuda_functions.json").read_text(encoding="utf-8"))
-    return INTRODUCTION + "\n".join([*ours(cuda), *not_offered(cuda), *earlier(cuda)]) + "\n"
+    infinicore = json.loads((ROOT / "tools" / "infinicore_functions.json").read_text(encoding="utf-8"))
+    return (
+        INTRODUCTION
+        + "\n".join(
+            [
+                *ours(cuda),
+                *not_offered(cuda),
+                *earlier(cuda),
+                *operators(infinicore["operators"]),
+                *collectives(infinicore["collectives"]),
+            ]
+        )
+        + "\n"
+    )
 
 
 if __name__ == "__main__":

@@ -14,15 +14,15 @@ WIDTH, LEFT, LANE = 760, 120, 56
 
 STYLE = """
   .ground { fill: #ffffff; stroke: #d9dee4; } text { font: 14px system-ui, sans-serif; fill: #1b1f24; }
-  .small { font-size: 12px; fill: #5a6470; } .lane { stroke: #d9dee4; } .arrow { stroke: #c4242b; fill: none; stroke-width: 2; }
+  .small { font-size: 12px; fill: #5a6470; paint-order: stroke; stroke: #ffffff; stroke-width: 6px; } .lane { stroke: #d9dee4; } .arrow { stroke: #c4242b; fill: none; stroke-width: 2; }
   .edge { stroke: #5a6470; fill: none; stroke-width: 1.5; } .arrowhead { fill: #c4242b; } .edgehead { fill: #5a6470; }
   .a { fill: #cfe3fa; stroke: #2f7ed8; } .b { fill: #fbe0cc; stroke: #d8772f; } .c { fill: #d3efd7; stroke: #3fa34d; }
-  .h { fill: #eceff2; stroke: #8c96a1; } .late { fill: none; stroke: #c4242b; stroke-dasharray: 5 4; }
+  .h { fill: #eceff2; stroke: #8c96a1; } .late { fill: #ffffff; stroke: #c4242b; stroke-dasharray: 5 4; }
   @media (prefers-color-scheme: dark) {
-    .ground { fill: #14171a; stroke: #343b43; } text { fill: #e4e8ec; } .small { fill: #9aa5b1; } .lane { stroke: #343b43; }
+    .ground { fill: #14171a; stroke: #343b43; } text { fill: #e4e8ec; } .small { fill: #9aa5b1; stroke: #14171a; } .lane { stroke: #343b43; }
     .arrow { stroke: #ff6b6e; } .arrowhead { fill: #ff6b6e; } .edge { stroke: #9aa5b1; } .edgehead { fill: #9aa5b1; }
     .a { fill: #17385f; stroke: #59a0ec; } .b { fill: #5a3413; stroke: #e99a5b; } .c { fill: #1b4a24; stroke: #5fc473; }
-    .h { fill: #2a3037; stroke: #7b8794; } .late { stroke: #ff6b6e; }
+    .h { fill: #2a3037; stroke: #7b8794; } .late { fill: #14171a; stroke: #ff6b6e; }
   }
 """
 
@@ -30,12 +30,14 @@ STYLE = """
 class Picture:
     """Lanes from top to bottom, time from left to right."""
 
-    def __init__(self, title: str, about: str, lanes: list[str], below: int = 34) -> None:
-        self.height = 24 + LANE * len(lanes) + below
+    def __init__(self, title: str, about: str, lanes: list[str], without_time: tuple[int, ...] = ()) -> None:
+        self.height = 24 + LANE * len(lanes) + 34
         self.parts: list[str] = []
         self.title, self.about = title, about
         for index, name in enumerate(lanes):
             self.words(16, self.middle(index) + 5, name)
+            if index in without_time:
+                continue
             self.parts.append(
                 f'<line class="lane" x1="{LEFT}" x2="{WIDTH - 20}" y1="{self.middle(index)}" y2="{self.middle(index)}"/>'
             )
@@ -152,6 +154,7 @@ def graphs() -> Picture:
         "From a capture to one launch",
         "What two streams do in a capture becomes nodes and edges; one launch replays all of it.",
         ["capture", "", "graph", "", "replay"],
+        without_time=(2, 3),
     )
     picture.box(0, 10, 90, "copy", "a")
     picture.box(0, 105, 90, "scale", "a")

@@ -211,9 +211,35 @@ def marked_up(words: str) -> str:
     return "".join(parts)
 
 
+def flat_text() -> str:
+    """The flat Python API: what each function takes and returns, from its stubs; what it does is told with the C function."""
+    source = (ROOT / "src" / "infinirt" / "runtime.pyi").read_text(encoding="utf-8")
+    stubs = {node.name: node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)}
+    lines = [
+        "# infinirt.runtime\n\nOne Python function for each C function, with the names, parameters and results of `cuda.bindings.runtime` 13, `cuda` "
+        "renamed to `infinirt`. What a function does stands with [the C function](infinirt-h.md); extensions are in "
+        "[infinirt_ext.h](infinirt-ext-h.md). [How to use it](../from-cuda-python.md)."
+    ]
+    groups: dict[str, list[str]] = {}
+    for function in specification():
+        if function.name in stubs:
+            groups.setdefault(function.group, []).append(function.name)
+    known = {name for names in groups.values() for name in names}
+    groups["extensions"] = sorted(name for name in stubs if name.startswith("infinirt") and name not in known)
+    for group, names in groups.items():
+        shown = "\n".join(signature(stubs[name]) for name in names)
+        lines.append(f"## {group}\n\n```python\n{shown}\n```")
+    return "\n\n".join(lines) + "\n"
+
+
+def signature(stub: ast.FunctionDef) -> str:
+    returned = f" -> {ast.unparse(stub.returns)}" if stub.returns is not None else ""
+    return f"{stub.name}({ast.unparse(stub.args)}){returned}"
+
+
 def pages() -> dict[str, str]:
     """Every generated page: its path below docs/, and its text."""
-    made = {f"{FOLDER}/infinirt-h.md": runtime_text()}
+    made = {f"{FOLDER}/infinirt-h.md": runtime_text(), f"{FOLDER}/python-runtime.md": flat_text()}
     made |= {f"{FOLDER}/{name}.md": header_text(*what) for name, what in HEADERS.items()}
     made |= {f"{FOLDER}/{page.name}.md": python_text(page) for page in python_pages()}
     return made

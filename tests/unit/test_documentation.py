@@ -77,6 +77,31 @@ def test_c_blocks_compile(name: str, tmp_path: Path) -> None:
         assert done.returncode == 0, f"{name}, block {number}:\n{done.stderr}"
 
 
+def test_every_block_says_what_it_is() -> None:
+    """Python runs, C compiles, shell and the others are read by their own parsers; a block without a language is text."""
+    known = {"python", "py", "c", "sh", "toml", "cmake", ""}
+    for name, page in zip(NAMES, PAGES, strict=True):
+        opened = re.findall(r"^```(.*)$", page.read_text(), re.M)[::2]
+        assert set(opened) <= known, name
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, page in zip(NAMES, PAGES, strict=True) if blocks(page, "sh")]
+)
+def test_shell_blocks_are_shell(name: str) -> None:
+    for block in blocks(ROOT / name, "sh"):
+        done = subprocess.run(["bash", "-n"], input=block, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, page in zip(NAMES, PAGES, strict=True) if blocks(page, "py")]
+)
+def test_blocks_that_need_a_gpu_are_python(name: str) -> None:
+    for block in blocks(ROOT / name, "py"):
+        compile(block, name, "exec")
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_links_lead_somewhere(name: str) -> None:
     page = ROOT / name
@@ -125,13 +150,16 @@ def test_every_page_is_in_the_navigation_once() -> None:
     """The decisions are there by themselves, the reference is made of the sources when the site is built."""
     listed = sorted(in_navigation())
     pages = [path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").glob("*.md")]
-    assert listed == sorted([*pages, *tool("reference_pages").pages()])
+    expected = sorted([*pages, *tool("reference_pages").pages()])
+    assert set(expected) - set(listed) == set(), "give these pages a place in the nav of tools/mkdocs.yml"
+    assert listed == expected
 
 
 def test_the_index_leads_to_every_page() -> None:
     index = (ROOT / "docs" / "index.md").read_text()
     pages = [path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")]
-    assert [page for page in pages if f"({page}" not in index and page != "index.md"] == []
+    missing = [page for page in pages if f"({page}" not in index and page != "index.md"]
+    assert missing == [], "name these pages in docs/index.md"
 
 
 def test_the_reference_has_every_function_and_every_name() -> None:
@@ -234,7 +262,14 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
         timeout=280,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert (tmp_path / "reference" / "infinirt-h" / "index.html").is_file()
+    assert "infinirtMemcpyAsync" in (tmp_path / "reference" / "infinirt-h" / "index.html").read_text()
+    # Words of C++'s docstrings, and an example as code.
+    buffer = (tmp_path / "reference" / "python-buffer" / "index.html").read_text()
+    assert "Fills the memory, in stream order" in buffer
+    assert '<span class="gp">&gt;&gt;&gt; </span>' in buffer
+    for picture in (ROOT / "docs" / "pictures").iterdir():
+        assert (tmp_path / "pictures" / picture.name).is_file()
+        assert picture.name in (tmp_path / "concepts" / "index.html").read_text()
     # Nothing is loaded from elsewhere.
     start = (tmp_path / "index.html").read_text()
     assert re.findall(r"<(?:script|link|img)[^>]+(?:src|href)=\"?https?:", start) == []

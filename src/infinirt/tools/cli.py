@@ -120,12 +120,33 @@ def bench(
     listing: Annotated[
         bool, typer.Option("--list", help="List what is measured, and measure nothing.")
     ] = False,
+    plugin: Annotated[
+        list[str] | None, typer.Option("--plugin", metavar="PATH", help="Load this plugin first; repeatable.")
+    ] = None,
+    imports: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--import", metavar="MODULE", help="Import this module (or .py file) first; repeatable."
+        ),
+    ] = None,
 ) -> None:
     """How fast is it? Calls, memory, graphs, operators, collectives, beside peers that are installed."""
     from infinirt.tools.bench.command import main
 
     status = main(
-        device, tuple(group or ()), quick, rounds, peers, json, html, compare, threshold, load, listing
+        device,
+        tuple(group or ()),
+        quick,
+        rounds,
+        peers,
+        json,
+        html,
+        compare,
+        threshold,
+        load,
+        listing,
+        tuple(plugin or ()),
+        tuple(imports or ()),
     )
     raise typer.Exit(status)
 

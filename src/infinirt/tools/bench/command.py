@@ -12,6 +12,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 import infinirt
+from infinirt.conformance.child import load as bring_type
+from infinirt.conformance.command import module_and_folder
 
 from . import collective_cases, document, graph_cases, memory_cases, operator_cases, peers, runtime_cases
 from .case import Case, Setting
@@ -49,6 +51,8 @@ def main(
     threshold: float,
     load: str,
     listing: bool,
+    plugins: tuple[str, ...] = (),
+    imports: tuple[str, ...] = (),
 ) -> int:
     """0: done; 1: something is slower than in the earlier run; 2: it could not be done as asked."""
     console = Console()
@@ -64,6 +68,8 @@ def main(
         for path in (json, html):
             check_writable(path)
         before = document.read(earlier) if earlier else None  # before anything takes time
+        if plugins or imports:
+            bring(device, plugins, imports)
         if load:
             data = document.read(load)
         else:
@@ -81,6 +87,24 @@ def main(
     if html:
         Path(html).write_text(page(data, found), encoding="utf-8")
     return SLOWER if found is not None and found.slower else OK
+
+
+def bring(device: str, plugins: tuple[str, ...], imports: tuple[str, ...]) -> None:
+    """Loads what brings the device type, as the conformance kit does."""
+    if not device:
+        raise BadUse("--plugin and --import bring a device type: name it with --device")
+    try:
+        modules = [module_and_folder(text) for text in imports]
+        bring_type(
+            {
+                "backend": device.partition(":")[0],
+                "plugins": list(plugins),
+                "imports": [name for name, _ in modules],
+                "paths": [folder for _, folder in modules if folder],
+            }
+        )
+    except ImportError as error:
+        raise BadUse(f"cannot import {', '.join(imports)}: {error}") from error
 
 
 def check_groups(groups: tuple[str, ...]) -> None:

@@ -31,6 +31,7 @@ def head(device: infinirt.Device, peers: dict[str, str], pace: Pace) -> dict[str
         "machine": {
             "system": f"{platform.system()} {platform.machine()}",
             "cores": len(os.sched_getaffinity(0)),
+            "load": round(os.getloadavg()[0], 2),
             "python": platform.python_version(),
         },
         "settings": {
@@ -41,6 +42,17 @@ def head(device: infinirt.Device, peers: dict[str, str], pace: Pace) -> dict[str
         "skipped": [],
         "results": [],
     }
+
+
+def busy(data: dict[str, Any]) -> str:
+    """A warning where other programs ran beside the measurement; empty where the machine was quiet, or nobody knows."""
+    load, cores = data["machine"].get("load", 0), data["machine"]["cores"]
+    if load <= cores / 2:
+        return ""
+    return (
+        f"The machine was busy when this began (load {load:g} on {cores} cores): contenders with several threads, which wait for "
+        "one another, suffer most. Measure again when it is quiet."
+    )
 
 
 def entry(case: Case, contender: str, timing: Timing) -> dict[str, Any]:

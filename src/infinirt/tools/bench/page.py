@@ -10,7 +10,7 @@ from infinirt.conformance.plots import Series, lines, spread
 
 from .case import OURS
 from .compare import Comparison
-from .document import by_case, place
+from .document import busy, by_case, place
 from .text import figure
 
 
@@ -31,9 +31,10 @@ def page(data: dict[str, Any], comparison: Comparison | None) -> str:
 
 def heading(data: dict[str, Any]) -> str:
     device = data["device"]
+    warning = f'<p class="unsupported">{escape(busy(data))}</p>' if busy(data) else ""
     return (
         f"<h1>{escape(device['device'])}</h1>"
-        f'<p class="soft">{escape(device["name"])} · InfiniRT {escape(data["version"])} · {escape(data["when"])}</p>'
+        f'<p class="soft">{escape(device["name"])} · InfiniRT {escape(data["version"])} · {escape(data["when"])}</p>{warning}'
     )
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
+from . import document
 from .case import OURS
 from .compare import Comparison
 from .document import by_case, place
 
+COLUMNS = (("", 15), ("", 22), ("median", 13), ("10 to 90 %", 18), ("times", 6))
 STYLE = {"slower": "red", "faster": "green", "same": ""}
 
 
@@ -21,20 +24,24 @@ def figure(value: float) -> str:
 def show(data: dict[str, Any], console: Console) -> None:
     device = data["device"]
     console.print(
-        f"[bold]{device['device']}[/]  {device['name']}  ·  infinirt {data['version']}", highlight=False
+        f"[bold]{device['device']}[/]  {escape(device['name'])}  ·  infinirt {data['version']}",
+        highlight=False,
     )
     for group in dict.fromkeys(result["group"] for result in data["results"]):
         results = [result for result in data["results"] if result["group"] == group]
         console.print(f"\n[bold]{group}[/]", highlight=False)
-        table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-        for name in ("", "", "median", "10 to 90 %", "times as long as infinirt"):
-            table.add_column(name, justify="right" if name else "left", no_wrap=True)
-        for places in by_case(results).values():
+        for number, places in enumerate(by_case(results).values()):
             title = next(iter(next(iter(places.values())).values()))["title"]
-            table.add_row(title, "", "", "", "")
+            # Columns of one width, so that they stand below one another, and all of them on a terminal of 80.
+            if number == 0:
+                console.print(columns(with_head=True))
+            table = columns(with_head=False)
             for contenders in places.values():
                 add_rows(table, contenders)
-        console.print(table)
+            console.print(f"[cyan]{escape(title)}[/]", highlight=False)
+            console.print(table)
+    if document.busy(data):
+        console.print(f"\n{document.busy(data)}", style="yellow", highlight=False)
     if data["skipped"]:
         console.print(
             f"\nnot on this device, or too large: {'; '.join(data['skipped'])}", style="dim", highlight=False
@@ -43,9 +50,17 @@ def show(data: dict[str, Any], console: Console) -> None:
     console.print(f"\npeers: {told}", style="dim", highlight=False)
     pace = data["pace"]
     console.print(
-        f"Medians of {pace['rounds']} rounds in which contenders take turns. Times are of this machine and this moment.",
+        f"Medians of {pace['rounds']} rounds in which contenders take turns; times: how many times as long as the first of ours "
+        "it takes. Figures are of this machine and this moment.",
         style="dim",
     )
+
+
+def columns(with_head: bool) -> Table:
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim", show_header=with_head)
+    for name, width in COLUMNS:
+        table.add_column(name, width=width, justify="right" if name else "left", no_wrap=True)
+    return table
 
 
 def add_rows(table: Table, contenders: dict[str, dict[str, Any]]) -> None:
@@ -54,9 +69,10 @@ def add_rows(table: Table, contenders: dict[str, dict[str, Any]]) -> None:
         times = ""
         if ours is not None and result is not ours:
             share = result["value"] / ours["value"]
-            times = f"{1 / share if result['more_is_better'] else share:.2f}"
+            longer = 1 / share if result["more_is_better"] else share
+            times = f"{longer:.2f}" if longer < 100 else figure(longer)
         table.add_row(
-            "" if number else f"  {place(result)}",
+            "" if number else f" {place(result)}",
             name,
             f"{figure(result['value'])} {result['unit']}",
             f"{figure(result['low'])} … {figure(result['high'])}",
@@ -71,13 +87,13 @@ def show_comparison(found: Comparison, threshold: float, console: Console) -> No
             console.print(f"  {line}", highlight=False)
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for name in ("", "", "earlier", "now", "times as long", ""):
-        table.add_column(name, justify="right" if name else "left")
+        table.add_column(name, justify="right" if name else "left", overflow="fold", no_wrap=bool(name))
     for change in found.changes:
         if change.verdict != "same":
             style = STYLE[change.verdict]
             table.add_row(
-                change.title,
-                change.contender,
+                escape(change.title),
+                escape(change.contender),
                 f"{figure(change.old)} {change.unit}",
                 f"{figure(change.new)} {change.unit}",
                 f"{change.times:.2f}",
