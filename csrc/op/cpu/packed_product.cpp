@@ -39,6 +39,25 @@ template <class Type>
   for (int64_t i = 0; i < count; ++i) to[i] = Type::widen(from[i]);
 }
 
+// One line of a panel. As vectors: compilers make a call of a loop that only copies.
+template <class Type>
+[[gnu::always_inline]] inline void widen_line(const typename Type::Element* __restrict from, float* __restrict to) {
+  if constexpr (sizeof(typename Type::Element) == sizeof(float)) {
+    Vector line[2];
+    __builtin_memcpy(line, from, sizeof line);
+    __builtin_memcpy(to, line, sizeof line);
+  } else {
+    widen<Type>(from, to, kPanel);
+  }
+}
+
+// Always inline: gcc takes a function that only asks for memory for one without effect, and drops the call.
+template <class Element>
+[[gnu::always_inline]] inline void ask_for(const Element* from, int64_t count) {
+  constexpr int64_t kLine = 64 / sizeof(Element);
+  for (int64_t i = 0; i < count; i += kLine) __builtin_prefetch(from + i, 0, 2);
+}
+
 // Exchanges, in each pair of vectors that are Step apart, the second half of the first's groups of 2 * Step lanes with the first half of
 // the second's: done for each power of two, rows have become columns.
 template <int Step>
@@ -107,7 +126,10 @@ void bring_panels(const PackedProduct& p, int64_t panels, int64_t k, int64_t dep
     // Line by line: each is another page of memory.
     for (int64_t i = 0; i < depth; ++i) {
       const auto* line = from + i * p.b_row;
-      for (int64_t j = 0; j < whole; ++j) widen<Type>(line + j * kPanel, to + (j * kDepth + i) * kPanel, kPanel);
+      // Lines of large matrices are in pages of their own, and those of the next ones nobody foresees.
+      constexpr int64_t kAhead = 6;
+      if (k + i + kAhead < p.depth) ask_for(line + kAhead * p.b_row, p.columns);
+      for (int64_t j = 0; j < whole; ++j) widen_line<Type>(line + j * kPanel, to + (j * kDepth + i) * kPanel);
     }
     first = whole;
   }
@@ -198,7 +220,7 @@ void lines_of(const void* const* vectors, int64_t count, int64_t step, int64_t c
   const int64_t whole = step == 1 ? columns / kPanel : 0;
   for (int64_t i = 0; i < count; ++i) {
     const auto* from = static_cast<const Element*>(vectors[i]);
-    for (int64_t j = 0; j < whole; ++j) widen<Type>(from + j * kPanel, to + (j * lines + i) * kPanel, kPanel);
+    for (int64_t j = 0; j < whole; ++j) widen_line<Type>(from + j * kPanel, to + (j * lines + i) * kPanel);
     for (int64_t column = whole * kPanel; column < columns; column += kPanel) {
       float* line = to + (column / kPanel * lines + i) * kPanel;
       for (int64_t c = 0; c < kPanel; ++c) {
@@ -263,6 +285,12 @@ bool multiply(const PackedProduct& p) {
       const Multiply some = multiply_of(rows);
       for (int64_t j = 0; j < panels; ++j) {
         some(rows_of_a, panels_of_b + j * kDepth * kPanel, depth, sums);
+        if (p.a_column == 1) {  // some of the rows that come next
+          const auto* a = static_cast<const typename Other::Element*>(p.a) + k;
+          const int64_t next = row + kRows, left = p.rows - next < kRows ? p.rows - next : kRows;
+          for (int64_t r = j * left / panels; r < (j + 1) * left / panels; ++r)
+            ask_for(a + (next + r) * p.a_row, depth);
+        }
         const int64_t column = j * kPanel, columns = p.columns - column < kPanel ? p.columns - column : kPanel;
         if (!keeps_sums) {
           put<Other>(p, row, rows, column, columns, first, sums);

@@ -127,7 +127,7 @@ inline void sum_lanes(const Vector (&vectors)[4], float* sums) {
   __builtin_memcpy(sums, &all, sizeof all);
 }
 
-inline constexpr int kRows = 96;  // of queries, at a time: what is brought of keys and values serves them all
+inline constexpr int kRows = 192;  // of queries, at a time: what is brought of keys and values serves them all
 inline constexpr int kKeys = 64;  // of a block
 inline constexpr int kManyKeys = 256;  // of a block of many queries, whose scores are rows of a product
 static_assert(kManyKeys == INFINIOP_LEVEL::kPanelDepth && kRows % INFINIOP_LEVEL::kStripRows == 0);
@@ -197,11 +197,11 @@ class Attention {
   infinirtError_t run_many(const QueryRows<T>& rows) {
     using namespace INFINIOP_LEVEL;
     const int64_t values_wide = (e_ + kPanelColumns - 1) / kPanelColumns * kPanelColumns;
-    const int64_t floats = rows.count * (kPanelDepth + kManyKeys + values_wide) + kManyKeys * (d_ + values_wide) +
-                           kStripRows * kPanelColumns;
+    const int64_t floats = rows.count * (kPanelDepth + values_wide) + kManyKeys * (d_ + values_wide) +
+                           kStripRows * (kManyKeys + kPanelColumns);
     auto* memory = reinterpret_cast<float*>(worker_buffer(static_cast<size_t>(floats) * sizeof(float)));
     if (!memory) return infinirtErrorMemoryAllocation;
-    float *query = memory, *score = query + rows.count * kPanelDepth, *tile = score + rows.count * kManyKeys,
+    float *query = memory, *score = query + rows.count * kPanelDepth, *tile = score + kStripRows * kManyKeys,
           *key = tile + kStripRows * kPanelColumns, *value = key + kManyKeys * d_,
           *sum = value + kManyKeys * values_wide;
     int64_t most = 0;
@@ -235,15 +235,15 @@ class Attention {
         for (int j = 0; j < seen; j += kPanelColumns) {
           multiply_strip(strip_rows, query + strip * kPanelDepth, key + j * d_, d_, tile);
           for (int r = 0; r < strip_rows; ++r) {
-            std::copy_n(tile + r * kPanelColumns, kPanelColumns, score + (strip + r) * kManyKeys + j);
+            std::copy_n(tile + r * kPanelColumns, kPanelColumns, score + r * kManyKeys + j);
           }
         }
         float before[kStripRows];
         for (int r = 0; r < strip_rows; ++r) {
-          before[r] = soften_many(rows, strip + r, first, seen, score + (strip + r) * kManyKeys);
+          before[r] = soften_many(rows, strip + r, first, seen, score + r * kManyKeys);
         }
         for (int64_t j = 0; j < values_wide; j += kPanelColumns) {
-          multiply_strip(strip_rows, score + strip * kManyKeys, value + j * kManyKeys, seen, tile);
+          multiply_strip(strip_rows, score, value + j * kManyKeys, seen, tile);
           for (int r = 0; r < strip_rows; ++r) {
             float* to = sum + (strip + r) * values_wide + j;
             const float* from = tile + r * kPanelColumns;
