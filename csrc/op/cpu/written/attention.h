@@ -456,6 +456,11 @@ class Attention {
   // Scores become weights, and what was summed up is put in relation to the largest score so far.
   void soften(const QueryRows<T>& rows, int r, int64_t first, int count) {
     C* score = score_ + r * kKeys;
+    if constexpr (sizeof(C) == 4) {
+      const float before = soften_many(rows, r, first, count, score);
+      for (int64_t i = 0; before != 1 && i < e_; ++i) sum_[r * e_ + i] *= before;
+      return;
+    }
     const auto seen = static_cast<int>(std::clamp<int64_t>(rows.visible[r] - first, 0, count));
     if (rows.slope[r] != 0) {
       for (int j = 0; j < seen; ++j) score[j] += C(rows.slope[r] * double(first + j - rows.visible[r] + 1));
