@@ -67,6 +67,8 @@ class Worker {
     }
     if (route.convert) {
       route.convert(static_cast<size_t>(count), computed_[operand], packed);
+      // The next tile's, while this one is computed with. Behind the last element asking does no harm.
+      if (linear_[operand]) ask_to_read(packed + count * route.element_size, count * route.element_size);
       packed = computed_[operand];
     }
     source_[operand] = packed;
@@ -127,8 +129,16 @@ class Worker {
       const bool is_whole = count == nest_.size[0] && nest_.levels > 1;
       const int64_t rows = is_whole ? std::min((end - begin) / count, nest_.size[1] - position.at[1]) : 1;
       const int64_t to_step = is_whole ? nest_.stride[0][1] : 0, from_step = is_whole ? nest_.stride[1][1] : 0;
+      // Of rows that lie apart the next ones, which may be in other pages.
+      constexpr int64_t kRowsAhead = 4;
+      const int64_t bytes = count * size;
+      const bool asks = bytes <= 4096 && (from_step != bytes || to_step != bytes);
       for (int64_t row = 0; row < rows; ++row, to += to_step, from += from_step) {
-        if (to != from) std::memcpy(to, from, static_cast<size_t>(count * size));
+        if (asks && row + kRowsAhead < rows) {
+          ask_to_read(from + kRowsAhead * from_step, bytes);
+          ask_to_write(to + kRowsAhead * to_step, bytes);
+        }
+        if (to != from) std::memcpy(to, from, static_cast<size_t>(bytes));
       }
       begin += rows * count;
       position.forward(nest_, rows * count);
@@ -185,6 +195,7 @@ class Worker {
       }
     };
     if (nest_.operands == 1) return put(raw_);
+    if (target && out.convert) ask_to_write(target, count * out.element_size);
     for (int t = 1; t < nest_.operands; ++t) {
       if (!scalar_[t]) fetch(t, position, begin, count);
     }

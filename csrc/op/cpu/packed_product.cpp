@@ -3,22 +3,15 @@
 #include "op/cpu/packed_product.h"
 
 #include "op/cpu/buffer.h"
+#include "op/cpu/panels.h"
 #include "op/narrow.h"
 
 namespace infiniop::cpu::INFINIOP_LEVEL {
 
 namespace {
 
-// As many sums as registers hold beside what they are made of: kRows rows of two vectors.
-#if defined(__AVX512F__)
-constexpr int kLanes = 16, kRows = 12;
-#elif defined(__AVX2__)
-constexpr int kLanes = 8, kRows = 6;
-#else
-constexpr int kLanes = 4, kRows = 4;
-#endif
-constexpr int kPanel = 2 * kLanes;  // columns that are computed together
-constexpr int64_t kDepth = 256;  // of a and b, that are brought at a time
+constexpr int kLanes = kPanelLanes, kRows = kStripRows, kPanel = kPanelColumns;
+constexpr int64_t kDepth = kPanelDepth;  // of a and b, that are brought at a time
 using Vector [[gnu::vector_size(kLanes * 4)]] = float;
 using Order [[gnu::vector_size(kLanes * 4)]] = int32_t;
 
@@ -46,6 +39,25 @@ template <class Type>
   for (int64_t i = 0; i < count; ++i) to[i] = Type::widen(from[i]);
 }
 
+// One line of a panel. As vectors: compilers make a call of a loop that only copies.
+template <class Type>
+[[gnu::always_inline]] inline void widen_line(const typename Type::Element* __restrict from, float* __restrict to) {
+  if constexpr (sizeof(typename Type::Element) == sizeof(float)) {
+    Vector line[2];
+    __builtin_memcpy(line, from, sizeof line);
+    __builtin_memcpy(to, line, sizeof line);
+  } else {
+    widen<Type>(from, to, kPanel);
+  }
+}
+
+// Always inline: gcc takes a function that only asks for memory for one without effect, and drops the call.
+template <class Element>
+[[gnu::always_inline]] inline void ask_for(const Element* from, int64_t count) {
+  constexpr int64_t kLine = 64 / sizeof(Element);
+  for (int64_t i = 0; i < count; i += kLine) __builtin_prefetch(from + i, 0, 2);
+}
+
 // Exchanges, in each pair of vectors that are Step apart, the second half of the first's groups of 2 * Step lanes with the first half of
 // the second's: done for each power of two, rows have become columns.
 template <int Step>
@@ -65,15 +77,16 @@ template <int Step>
   }
 }
 
-// kLanes rows of as many elements, `stride` apart, as columns of `to`, whose rows are kPanel long.
-template <class Type>
-void transpose(const typename Type::Element* from, int64_t stride, float* to) {
+// kLanes rows of as many elements, which begin at `row_at(i)`, as columns of `to`, whose rows are kPanel long.
+template <class Type, class RowAt>
+[[gnu::always_inline]] inline void transpose_rows(const RowAt& row_at, float* to) {
   Vector lines[kLanes];
 #pragma GCC unroll 16
   for (int i = 0; i < kLanes; ++i) {
+    const typename Type::Element* from = row_at(i);
     float line[kLanes];
 #pragma GCC unroll 16
-    for (int lane = 0; lane < kLanes; ++lane) line[lane] = Type::widen(from[i * stride + lane]);
+    for (int lane = 0; lane < kLanes; ++lane) line[lane] = Type::widen(from[lane]);
     __builtin_memcpy(&lines[i], line, sizeof line);
   }
   exchange<1>(lines);
@@ -82,6 +95,12 @@ void transpose(const typename Type::Element* from, int64_t stride, float* to) {
   if constexpr (kLanes > 8) exchange<8>(lines);
 #pragma GCC unroll 16
   for (int i = 0; i < kLanes; ++i) __builtin_memcpy(to + i * kPanel, &lines[i], sizeof(Vector));
+}
+
+// Rows `stride` apart.
+template <class Type>
+void transpose(const typename Type::Element* from, int64_t stride, float* to) {
+  transpose_rows<Type>([&](int i) { return from + i * stride; }, to);
 }
 
 // Rows `r` of `a`, as floats, kDepth apart.
@@ -107,7 +126,10 @@ void bring_panels(const PackedProduct& p, int64_t panels, int64_t k, int64_t dep
     // Line by line: each is another page of memory.
     for (int64_t i = 0; i < depth; ++i) {
       const auto* line = from + i * p.b_row;
-      for (int64_t j = 0; j < whole; ++j) widen<Type>(line + j * kPanel, to + (j * kDepth + i) * kPanel, kPanel);
+      // Lines of large matrices are in pages of their own, and those of the next ones nobody foresees.
+      constexpr int64_t kAhead = 6;
+      if (k + i + kAhead < p.depth) ask_for(line + kAhead * p.b_row, p.columns);
+      for (int64_t j = 0; j < whole; ++j) widen_line<Type>(line + j * kPanel, to + (j * kDepth + i) * kPanel);
     }
     first = whole;
   }
@@ -170,6 +192,44 @@ Multiply multiply_of(int64_t rows) {
   return all[rows - 1];
 }
 
+// See panels.h.
+template <class Type>
+void columns_of(const void* const* vectors, int64_t count, int64_t step, int64_t depth, float* to) {
+  using Element = typename Type::Element;
+  for (int64_t j = 0; j < count; j += kPanel, to += depth * kPanel) {
+    const auto* at = reinterpret_cast<const Element* const*>(vectors + j);
+    const int64_t here = count - j < kPanel ? count - j : kPanel;
+    int64_t done = 0;
+    if (here == kPanel && step == 1) {
+      for (; done + kLanes <= depth; done += kLanes) {
+        for (int half = 0; half < 2; ++half) {
+          transpose_rows<Type>([&](int i) { return at[half * kLanes + i] + done; }, to + done * kPanel + half * kLanes);
+        }
+      }
+    }
+    for (; done < depth; ++done) {
+      float* line = to + done * kPanel;
+      for (int64_t c = 0; c < kPanel; ++c) line[c] = c < here ? Type::widen(at[c][done * step]) : 0.0f;
+    }
+  }
+}
+
+template <class Type>
+void lines_of(const void* const* vectors, int64_t count, int64_t step, int64_t columns, int64_t lines, float* to) {
+  using Element = typename Type::Element;
+  const int64_t whole = step == 1 ? columns / kPanel : 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const auto* from = static_cast<const Element*>(vectors[i]);
+    for (int64_t j = 0; j < whole; ++j) widen_line<Type>(from + j * kPanel, to + (j * lines + i) * kPanel);
+    for (int64_t column = whole * kPanel; column < columns; column += kPanel) {
+      float* line = to + (column / kPanel * lines + i) * kPanel;
+      for (int64_t c = 0; c < kPanel; ++c) {
+        line[c] = column + c < columns ? Type::widen(from[(column + c) * step]) : 0.0f;
+      }
+    }
+  }
+}
+
 // Sums of rows and a panel to where they belong: the first part of the depth begins what the others add to.
 template <class Type>
 void put(const PackedProduct& p, int64_t row, int64_t rows, int64_t column, int64_t columns, bool first,
@@ -225,6 +285,12 @@ bool multiply(const PackedProduct& p) {
       const Multiply some = multiply_of(rows);
       for (int64_t j = 0; j < panels; ++j) {
         some(rows_of_a, panels_of_b + j * kDepth * kPanel, depth, sums);
+        if (p.a_column == 1) {  // some of the rows that come next
+          const auto* a = static_cast<const typename Other::Element*>(p.a) + k;
+          const int64_t next = row + kRows, left = p.rows - next < kRows ? p.rows - next : kRows;
+          for (int64_t r = j * left / panels; r < (j + 1) * left / panels; ++r)
+            ask_for(a + (next + r) * p.a_row, depth);
+        }
         const int64_t column = j * kPanel, columns = p.columns - column < kPanel ? p.columns - column : kPanel;
         if (!keeps_sums) {
           put<Other>(p, row, rows, column, columns, first, sums);
@@ -240,6 +306,24 @@ bool multiply(const PackedProduct& p) {
 }
 
 }  // namespace
+
+void multiply_strip(int64_t rows, const float* a, const float* panel, int64_t depth, float* sums) {
+  multiply_of(rows)(a, panel, depth, sums);
+}
+
+void bring_columns(infiniDtype_t dtype, const void* const* vectors, int64_t count, int64_t step, int64_t depth,
+                   float* to) {
+  if (dtype == INFINI_DTYPE_F32) return columns_of<Single>(vectors, count, step, depth, to);
+  if (dtype == INFINI_DTYPE_BF16) return columns_of<Brain>(vectors, count, step, depth, to);
+  columns_of<Half>(vectors, count, step, depth, to);
+}
+
+void bring_lines(infiniDtype_t dtype, const void* const* vectors, int64_t count, int64_t step, int64_t columns,
+                 int64_t lines, float* to) {
+  if (dtype == INFINI_DTYPE_F32) return lines_of<Single>(vectors, count, step, columns, lines, to);
+  if (dtype == INFINI_DTYPE_BF16) return lines_of<Brain>(vectors, count, step, columns, lines, to);
+  lines_of<Half>(vectors, count, step, columns, lines, to);
+}
 
 const MultiplyPacked multiply_packed = [](const PackedProduct& p) {
   if (p.dtype == INFINI_DTYPE_F32) return multiply<Single, Single>(p);

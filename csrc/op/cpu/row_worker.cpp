@@ -46,6 +46,7 @@ class RowWorker {
     for (int t = 0; t < info_.outputs; ++t) {
       element_results_ += work.rows.is_given[t] && rows_.place[t] == RowPlace::Element;
     }
+    is_short_ = has_short_rows();
   }
 
   bool run(int64_t begin, int64_t end) {
@@ -81,8 +82,42 @@ class RowWorker {
     return work_.is_whole ? std::bit_cast<double>(static_cast<int64_t>(value)) : value;
   }
 
+  // Whether rows are short, and those of the innermost level lie one after the other: all of them are one call.
+  bool has_short_rows() const {
+    if (work_.computed != F32 || length_ > static_cast<int64_t>(kShortRow) || length_ == 0 || work_.staged)
+      return false;
+    if (!loops_.short_rows[rows_.number]) return false;
+    for (int t = 0; t < info_.tensors; ++t) {
+      const int64_t row = length_ * work_.route[t].element_size;
+      if (!side_by_side_[t] || work_.rows.rows.stride[t][0] != row) return false;
+    }
+    return true;
+  }
+
+  // One input and one output, through buffers where they are of a narrow type.
+  void run_short(int64_t count) {
+    const ShortRows compute_rows = loops_.short_rows[rows_.number];
+    const Route &to = work_.route[0], &from = work_.route[1];
+    const int64_t most = to.convert || from.convert ? kTile / length_ : count;
+    for (int64_t row = 0; row < count; row += most) {
+      const int64_t rows = std::min(most, count - row);
+      const auto elements = static_cast<size_t>(rows * length_);
+      char* target = first_[0] + row * length_ * to.element_size;
+      const char* source = first_[1] + row * length_ * from.element_size;
+      if (from.convert) {
+        from.convert(elements, term_, source);
+        source = term_;
+      }
+      char* result = to.convert ? results_[0] : target;
+      compute_rows(static_cast<size_t>(rows), static_cast<size_t>(length_), reinterpret_cast<float*>(result),
+                   reinterpret_cast<const float*>(source), scalars_);
+      if (to.convert) to.convert(elements, target, result);
+    }
+  }
+
   // Rows of the innermost level.
   void run_some(int64_t begin, int64_t count) {
+    if (is_short_) return run_short(count);
     const RowNest& outer = work_.rows.rows;
     for (int t = info_.outputs; t < info_.tensors; ++t) {
       if (is_staged(t)) bring(t, count);
@@ -380,7 +415,7 @@ class RowWorker {
   const int64_t size_;  // of an element that is computed with
   const int64_t length_;  // of a row
   const bool is_kept_;
-  bool has_next_ = false, looks_ahead_ = false;
+  bool has_next_ = false, looks_ahead_ = false, is_short_ = false;
   int values_ = rows_.inputs;
   int step_of_value_[kMaxRowValues] = {};
   int element_results_ = 0;

@@ -120,6 +120,8 @@ double reduce_tile(size_t count, const void* in) {
   return as_row_number(lanes[0]);
 }
 
+#include "infiniop/generated/short_rows.inc"
+
 // Four rows by as many columns as stay in registers, written with vectors of 64 bytes, which compilers split as the machine needs.
 template <class T>
 void multiply_tile(int64_t m, int64_t n, int64_t k, const void* a_data, const void* b_data, void* sum_data) {
@@ -167,6 +169,7 @@ void multiply_tile(int64_t m, int64_t n, int64_t k, const void* a_data, const vo
 extern const Tiles INFINIOP_TILES = {
     {INFINIOP_MAP_ROWS},
     {INFINIOP_ROW_LOOPS},
+    {INFINIOP_SHORT_ROWS},
     {INFINIOP_REDUCE(SumOf), INFINIOP_REDUCE(MaxOf), INFINIOP_REDUCE(MinOf), INFINIOP_REDUCE(ProdOf)},
     convert_tile<float, uint8_t, from_float8>,
     convert_tile<float, uint16_t, from_float16>,

@@ -40,6 +40,7 @@ def files() -> dict[str, str]:
         "build/infiniop/generated/cuda_maps.inc": cuda.render(),
         "build/infiniop/generated/maps.h": maps.render_numbers(),
         "build/infiniop/generated/rows.inc": rows.render(),
+        "build/infiniop/generated/short_rows.inc": rows.render_short_rows(),
         "build/infiniop/generated/rows.h": rows.render_numbers(),
         "build/infiniop/generated/cuda_rows.inc": rows.render_cuda(),
         "build/infiniop/generated/written.h": written.render_names(),

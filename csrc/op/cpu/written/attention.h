@@ -11,6 +11,7 @@
 #endif
 
 #include "op/cpu/buffer.h"
+#include "op/cpu/panels.h"
 #include "op/cpu/written.h"
 #include "op/cpu/written/elements.h"
 #include "op/expression.h"
@@ -58,49 +59,78 @@ inline C largest_of(C (&lanes)[Lanes]) {
   }
 }
 
-// Eight elements as float. They go through references, which every instruction set agrees on.
+// Eight elements as float, or sixteen. They go through references, which every instruction set agrees on.
 using Floats [[gnu::vector_size(32)]] = float;
-
-inline void take(const float* from, Floats& to) { __builtin_memcpy(&to, from, sizeof to); }
-inline void take(const BFloat16* from, Floats& to) {
+template <class Vector>
+struct BitsOf {
   using Narrow [[gnu::vector_size(16)]] = uint16_t;
   using Wide [[gnu::vector_size(32)]] = uint32_t;
-  Narrow bits;
+};
+#ifdef __AVX512F__
+using MostFloats [[gnu::vector_size(64)]] = float;
+template <>
+struct BitsOf<MostFloats> {
+  using Narrow [[gnu::vector_size(32)]] = uint16_t;
+  using Wide [[gnu::vector_size(64)]] = uint32_t;
+};
+#else
+using MostFloats = Floats;
+#endif
+
+template <class Vector>
+inline constexpr int kLanesOf = sizeof(Vector) / sizeof(float);
+
+template <class Vector>
+inline void take(const float* from, Vector& to) {
+  __builtin_memcpy(&to, from, sizeof to);
+}
+template <class Vector>
+inline void take(const BFloat16* from, Vector& to) {
+  typename BitsOf<Vector>::Narrow bits;
   __builtin_memcpy(&bits, from, sizeof bits);
-  const Wide wide = __builtin_convertvector(bits, Wide) << 16;
+  const auto wide = __builtin_convertvector(bits, typename BitsOf<Vector>::Wide) << 16;
   __builtin_memcpy(&to, &wide, sizeof to);
 }
-inline void take(const Float16* from, Floats& to) {
+template <class Vector>
+inline void take(const Float16* from, Vector& to) {
 #ifdef __F16C__
-  __m128i bits;
-  __builtin_memcpy(&bits, from, sizeof bits);
-  const __m256 wide = _mm256_cvtph_ps(bits);
-  __builtin_memcpy(&to, &wide, sizeof to);
+#pragma GCC unroll 2
+  for (int i = 0; i < kLanesOf<Vector>; i += 8) {
+    __m128i bits;
+    __builtin_memcpy(&bits, from + i, sizeof bits);
+    const __m256 wide = _mm256_cvtph_ps(bits);
+    __builtin_memcpy(reinterpret_cast<char*>(&to) + i * sizeof(float), &wide, sizeof wide);
+  }
 #else
-  for (int i = 0; i < 8; ++i) to[i] = widen(from[i]);
+  for (int i = 0; i < kLanesOf<Vector>; ++i) to[i] = widen(from[i]);
 #endif
 }
 
 // The sums of the lanes of four vectors.
-inline void sum_lanes(const Floats (&vectors)[4], float* sums) {
-  using Half [[gnu::vector_size(16)]] = float;
+template <class Vector>
+inline void sum_lanes(const Vector (&vectors)[4], float* sums) {
+  using Quarter [[gnu::vector_size(16)]] = float;
   using Order [[gnu::vector_size(16)]] = int;
-  Half held[4];
+  constexpr int kParts = kLanesOf<Vector> / 4;
+  Quarter held[4];
 #pragma GCC unroll 4
   for (int v = 0; v < 4; ++v) {
-    Half part[2];
+    Quarter part[kParts];
     __builtin_memcpy(part, &vectors[v], sizeof part);
     held[v] = part[0] + part[1];
+    if constexpr (kParts == 4) held[v] += part[2] + part[3];
   }
   const Order low = {0, 4, 1, 5}, high = {2, 6, 3, 7}, first = {0, 1, 4, 5}, second = {2, 3, 6, 7};
-  const Half left = __builtin_shuffle(held[0], held[1], low) + __builtin_shuffle(held[0], held[1], high);
-  const Half right = __builtin_shuffle(held[2], held[3], low) + __builtin_shuffle(held[2], held[3], high);
-  const Half all = __builtin_shuffle(left, right, first) + __builtin_shuffle(left, right, second);
+  const Quarter left = __builtin_shuffle(held[0], held[1], low) + __builtin_shuffle(held[0], held[1], high);
+  const Quarter right = __builtin_shuffle(held[2], held[3], low) + __builtin_shuffle(held[2], held[3], high);
+  const Quarter all = __builtin_shuffle(left, right, first) + __builtin_shuffle(left, right, second);
   __builtin_memcpy(sums, &all, sizeof all);
 }
 
-inline constexpr int kRows = 16;  // of queries, at a time
+inline constexpr int kRows = 192;  // of queries, at a time: what is brought of keys and values serves them all
 inline constexpr int kKeys = 64;  // of a block
+inline constexpr int kManyKeys = 256;  // of a block of many queries, whose scores are rows of a product
+static_assert(kManyKeys == INFINIOP_LEVEL::kPanelDepth && kRows % INFINIOP_LEVEL::kStripRows == 0);
 
 // One call's rows: each with its query, its result, and how many keys it sees.
 template <class T>
@@ -122,14 +152,18 @@ class Attention {
       : keys_(keys), values_(values), d_(d), e_(e), scale_(static_cast<C>(scale)) {}
 
   infinirtError_t run(const QueryRows<T>& rows) {
-    const auto floats = static_cast<size_t>(kRows * d_ + kKeys * d_ + kKeys * e_ + kRows * e_ + kRows * kKeys);
+    if constexpr (sizeof(C) == 4) {
+      if (rows.count > kFew && d_ <= INFINIOP_LEVEL::kPanelDepth) return run_many(rows);
+    }
+    const auto floats =
+        static_cast<size_t>(rows.count * d_ + kKeys * d_ + kKeys * e_ + rows.count * e_ + rows.count * kKeys);
     auto* memory = reinterpret_cast<C*>(worker_buffer(floats * sizeof(C)));
     if (!memory) return infinirtErrorMemoryAllocation;
     query_ = memory;
-    key_ = query_ + kRows * d_;
+    key_ = query_ + rows.count * d_;
     value_ = key_ + kKeys * d_;
     sum_ = value_ + kKeys * e_;
-    score_ = sum_ + kRows * e_;
+    score_ = sum_ + rows.count * e_;
     int64_t most = 0;
     for (int r = 0; r < rows.count; ++r) {
       most = std::max(most, rows.visible[r]);
@@ -145,7 +179,7 @@ class Attention {
       if (!add_values(rows.count, first, count)) return infinirtErrorInvalidValue;
     }
     for (int r = 0; r < rows.count; ++r) {
-      const C factor = total_[r] > C(0) ? C(1) / total_[r] : total_[r] == C(0) ? C(0) : total_[r];
+      const C factor = factor_of(total_[r]);
       for (int64_t i = 0; i < e_; ++i) rows.out[r][i * rows.out_step] = narrow<T>(sum_[r * e_ + i] * factor);
     }
     return infinirtSuccess;
@@ -154,6 +188,137 @@ class Attention {
  private:
   // Few queries use a key as it lies in memory; many have it turned over, so that keys lie side by side.
   static constexpr int kFew = 4;
+
+  static constexpr infiniDtype_t kDtype = __is_same(T, float)      ? INFINI_DTYPE_F32
+                                          : __is_same(T, BFloat16) ? INFINI_DTYPE_BF16
+                                                                   : INFINI_DTYPE_F16;
+
+  // Many rows: scores and sums are matrix products, of panels that blocks of keys and values are brought into.
+  infinirtError_t run_many(const QueryRows<T>& rows) {
+    using namespace INFINIOP_LEVEL;
+    const int64_t values_wide = (e_ + kPanelColumns - 1) / kPanelColumns * kPanelColumns;
+    const int64_t floats = rows.count * (kPanelDepth + values_wide) + kManyKeys * (d_ + values_wide) +
+                           kStripRows * (kManyKeys + kPanelColumns);
+    auto* memory = reinterpret_cast<float*>(worker_buffer(static_cast<size_t>(floats) * sizeof(float)));
+    if (!memory) return infinirtErrorMemoryAllocation;
+    float *query = memory, *score = query + rows.count * kPanelDepth, *tile = score + kStripRows * kManyKeys,
+          *key = tile + kStripRows * kPanelColumns, *value = key + kManyKeys * d_,
+          *sum = value + kManyKeys * values_wide;
+    int64_t most = 0;
+    for (int r = 0; r < rows.count; ++r) {
+      most = std::max(most, rows.visible[r]);
+      const T* from = rows.query[r];
+      float* to = query + r * kPanelDepth;
+      if (rows.query_step == 1) {
+        for (int64_t i = 0; i < d_; ++i) to[i] = widen(from[i]) * scale_;
+      } else {
+        for (int64_t i = 0; i < d_; ++i) to[i] = widen(from[i * rows.query_step]) * scale_;
+      }
+      largest_[r] = -__builtin_huge_valf();
+      total_[r] = 0;
+    }
+    std::fill(sum, sum + rows.count * values_wide, 0.0f);
+    for (int64_t first = 0; first < most; first += kManyKeys) {
+      const auto count = static_cast<int>(std::min<int64_t>(kManyKeys, most - first));
+      const T* place[kManyKeys];
+      if (!find(keys_, first, count, place)) return infinirtErrorInvalidValue;
+      bring_columns(kDtype, reinterpret_cast<const void* const*>(place), count, keys_.column, d_, key);
+      if (!find(values_, first, count, place)) return infinirtErrorInvalidValue;
+      bring_lines(kDtype, reinterpret_cast<const void* const*>(place), count, values_.column, e_, kManyKeys, value);
+      for (int strip = 0; strip < rows.count; strip += kStripRows) {
+        const int strip_rows = std::min(kStripRows, rows.count - strip);
+        int seen = 0;  // by any of these
+        for (int r = strip; r < strip + strip_rows; ++r) {
+          seen = std::max(seen, static_cast<int>(std::clamp<int64_t>(rows.visible[r] - first, 0, count)));
+        }
+        if (seen == 0) continue;
+        for (int j = 0; j < seen; j += kPanelColumns) {
+          multiply_strip(strip_rows, query + strip * kPanelDepth, key + j * d_, d_, tile);
+          for (int r = 0; r < strip_rows; ++r) {
+            std::copy_n(tile + r * kPanelColumns, kPanelColumns, score + r * kManyKeys + j);
+          }
+        }
+        float before[kStripRows];
+        for (int r = 0; r < strip_rows; ++r) {
+          before[r] = soften_many(rows, strip + r, first, seen, score + r * kManyKeys);
+        }
+        for (int64_t j = 0; j < values_wide; j += kPanelColumns) {
+          multiply_strip(strip_rows, score, value + j * kManyKeys, seen, tile);
+          for (int r = 0; r < strip_rows; ++r) {
+            float* to = sum + (strip + r) * values_wide + j;
+            const float* from = tile + r * kPanelColumns;
+            for (int i = 0; i < kPanelColumns; ++i) to[i] = multiply_add(to[i], before[r], from[i]);
+          }
+        }
+      }
+    }
+    for (int r = 0; r < rows.count; ++r) {
+      const float factor = factor_of(total_[r]), *from = sum + r * values_wide;
+      T* to = rows.out[r];
+      if (rows.out_step == 1) {
+        for (int64_t i = 0; i < e_; ++i) to[i] = narrow<T>(from[i] * factor);
+      } else {
+        for (int64_t i = 0; i < e_; ++i) to[i * rows.out_step] = narrow<T>(from[i] * factor);
+      }
+    }
+    return infinirtSuccess;
+  }
+
+  static C factor_of(C total) { return total > C(0) ? C(1) / total : total == C(0) ? C(0) : total; }
+
+  // The largest of every 16th score; false: one of them is not a number. Compilers make no vectors of this by themselves.
+  static bool find_largest(const float* score, int count, float (&largest)[16]) {
+    using Vector [[gnu::vector_size(64)]] = float;
+    using Truth [[gnu::vector_size(64)]] = int;
+    Vector most = Vector{} - __builtin_huge_valf();
+    Truth strange = {};
+    for (int j = 0; j < count; j += 16) {
+      Vector x;
+      __builtin_memcpy(&x, score + j, sizeof x);
+      most = x > most ? x : most;
+      strange |= x != x;
+    }
+    __builtin_memcpy(largest, &most, sizeof most);
+    int found[16], any = 0;
+    __builtin_memcpy(found, &strange, sizeof strange);
+    for (const int each : found) any |= each;
+    return any == 0;
+  }
+
+  // Scores of the first `count` keys of a block become weights, 0 where the row does not see a key. What its sums so far are worth then.
+  float soften_many(const QueryRows<T>& rows, int r, int64_t first, int count, float* score) {
+    constexpr int kLanes = 16;
+    constexpr float kNothing = -__builtin_huge_valf();
+    const auto seen = static_cast<int>(std::clamp<int64_t>(rows.visible[r] - first, 0, count));
+    if (seen == 0) {
+      std::fill(score, score + count, 0.0f);
+      return 1.0f;
+    }
+    if (rows.slope[r] != 0) {
+      for (int j = 0; j < seen; ++j)
+        score[j] += static_cast<float>(rows.slope[r] * double(first + j - rows.visible[r] + 1));
+    }
+    // In whole vectors: what is not seen is the smallest there is, and weighs nothing.
+    const int end = (count + kLanes - 1) / kLanes * kLanes;
+    std::fill(score + seen, score + end, kNothing);
+    float most[kLanes], totals[kLanes] = {};
+    const bool is_number = find_largest(score, end, most) && largest_[r] == largest_[r];
+    const float here = largest_of<kLanes>(most);
+    const float largest = is_number ? (here > largest_[r] ? here : largest_[r]) : __builtin_nanf("");
+    const float from = largest == kNothing ? 0.0f : largest;  // all of them -inf: there is nothing to weigh by
+    for (int j = 0; j < end; j += kLanes) {
+      for (int l = 0; l < kLanes; ++l) {
+        const float weight = exp_of_negative(score[j + l] - from);
+        score[j + l] = weight;
+        totals[l] += weight;
+      }
+    }
+    if (largest != largest) std::fill(score + seen, score + end, 0.0f);
+    const float before = largest_[r] == kNothing ? 0.0f : exp(largest_[r] - from);
+    total_[r] = total_[r] * before + sum_of<kLanes>(totals);
+    largest_[r] = largest;
+    return before;
+  }
 
   // Whether few queries take rows of keys and values as they lie, eight elements at a time.
   bool is_quick() const {
@@ -169,21 +334,25 @@ class Attention {
     function(std::integral_constant<int, 4>());
   }
 
-  template <int Rows>
+  // Whether elements come in vectors of the widest kind.
+  bool is_widest() const { return d_ % kLanesOf<MostFloats> == 0 && e_ % kLanesOf<MostFloats> == 0; }
+
+  template <int Rows, class Vector>
   void multiply_quick(const T* const* key, int count) {
+    constexpr int kLanes = kLanesOf<Vector>;
     for (int j = 0; j < count; j += 4) {
       const T* four[4];  // the last one again where there are less
       for (int l = 0; l < 4; ++l) four[l] = key[std::min(j + l, count - 1)];
-      Floats held[Rows][4];
+      Vector held[Rows][4];
 #pragma GCC unroll 16
-      for (int s = 0; s < 4 * Rows; ++s) held[s / 4][s % 4] = Floats{};
-      for (int64_t i = 0; i < d_; i += 8) {
-        Floats line[4];
+      for (int s = 0; s < 4 * Rows; ++s) held[s / 4][s % 4] = Vector{};
+      for (int64_t i = 0; i < d_; i += kLanes) {
+        Vector line[4];
 #pragma GCC unroll 4
         for (int l = 0; l < 4; ++l) take(four[l] + i, line[l]);
 #pragma GCC unroll 4
         for (int r = 0; r < Rows; ++r) {
-          Floats query;
+          Vector query;
           __builtin_memcpy(&query, query_ + r * d_ + i, sizeof query);
 #pragma GCC unroll 4
           for (int l = 0; l < 4; ++l) held[r][l] += query * line[l];
@@ -195,15 +364,15 @@ class Attention {
   }
 
   // What a query does not see is not read into its result, whatever it is.
-  template <int Rows, int Wide>
+  template <int Rows, int Wide, class Vector>
   void add_quick(const T* const* value, int count, int64_t begin) {
-    Floats sums[Rows][Wide];
+    Vector sums[Rows][Wide];
 #pragma GCC unroll 4
     for (int r = 0; r < Rows; ++r) __builtin_memcpy(sums[r], sum_ + r * e_ + begin, sizeof sums[r]);
     for (int j = 0; j < count; ++j) {
-      Floats line[Wide];
+      Vector line[Wide];
 #pragma GCC unroll 4
-      for (int w = 0; w < Wide; ++w) take(value[j] + begin + 8 * w, line[w]);
+      for (int w = 0; w < Wide; ++w) take(value[j] + begin + kLanesOf<Vector> * w, line[w]);
 #pragma GCC unroll 4
       for (int r = 0; r < Rows; ++r) {
         const float weight = score_[r * kKeys + j];
@@ -216,13 +385,23 @@ class Attention {
     for (int r = 0; r < Rows; ++r) __builtin_memcpy(sum_ + r * e_ + begin, sums[r], sizeof sums[r]);
   }
 
+  template <int Rows, class Vector>
+  void add_all_quick(const T* const* value, int count) {
+    constexpr int kLanes = kLanesOf<Vector>;
+    int64_t begin = 0;
+    for (; begin + 4 * kLanes <= e_; begin += 4 * kLanes) add_quick<Rows, 4, Vector>(value, count, begin);
+    for (; begin < e_; begin += kLanes) add_quick<Rows, 1, Vector>(value, count, begin);
+  }
+
   bool multiply(const QueryRows<T>& rows, int64_t first, int count) {
     const bool few = rows.count <= kFew;
     if constexpr (sizeof(C) == 4) {
       if (few && is_quick()) {
         const T* place[kKeys];
         if (!find(keys_, first, count, place)) return false;
-        with_rows(rows.count, [&](auto number) { multiply_quick<number>(place, count); });
+        with_rows(rows.count, [&](auto number) {
+          is_widest() ? multiply_quick<number, MostFloats>(place, count) : multiply_quick<number, Floats>(place, count);
+        });
         return true;
       }
     }
@@ -277,6 +456,11 @@ class Attention {
   // Scores become weights, and what was summed up is put in relation to the largest score so far.
   void soften(const QueryRows<T>& rows, int r, int64_t first, int count) {
     C* score = score_ + r * kKeys;
+    if constexpr (sizeof(C) == 4) {
+      const float before = soften_many(rows, r, first, count, score);
+      for (int64_t i = 0; before != 1 && i < e_; ++i) sum_[r * e_ + i] *= before;
+      return;
+    }
     const auto seen = static_cast<int>(std::clamp<int64_t>(rows.visible[r] - first, 0, count));
     if (rows.slope[r] != 0) {
       for (int j = 0; j < seen; ++j) score[j] += C(rows.slope[r] * double(first + j - rows.visible[r] + 1));
@@ -339,9 +523,7 @@ class Attention {
       if (few && is_quick()) {
         if (!find(values_, first, count, place)) return false;
         with_rows(rows, [&](auto number) {
-          int64_t begin = 0;
-          for (; begin + 32 <= e_; begin += 32) add_quick<number, 4>(place, count, begin);
-          for (; begin < e_; begin += 8) add_quick<number, 1>(place, count, begin);
+          is_widest() ? add_all_quick<number, MostFloats>(place, count) : add_all_quick<number, Floats>(place, count);
         });
         return true;
       }

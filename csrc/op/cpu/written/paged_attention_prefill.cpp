@@ -10,7 +10,10 @@ using namespace infiniop::paged_attention_prefill;
 int64_t group_of(const WrittenPlan& plan) { return plan.size[size::h] / std::max<int64_t>(1, plan.size[size::g]); }
 
 // Which tokens belong together is known only when the kernel runs: items are tokens of each head of keys.
-Split split(const WrittenPlan& plan, const double*, int) { return {plan.size[size::t] * plan.size[size::g], 4}; }
+Split split(const WrittenPlan& plan, const double*, int) {
+  const int64_t together = std::min<int64_t>(kRows / std::max<int64_t>(1, group_of(plan)), plan.size[size::t]);
+  return {plan.size[size::t] * plan.size[size::g], std::max<int64_t>(1, together)};
+}
 
 infinirtError_t run(const WrittenCall& call, int64_t first, int64_t last) {
   const WrittenPlan& plan = call.plan;

@@ -119,6 +119,35 @@ void scan_directly(const ScanRows<T>& rows, int first) {
   }
 }
 
+// Narrow elements that lie side by side: some at a time are converted, in vectors, and only sums are one after the other.
+template <class Step, int Rows, class T>
+void scan_narrow(const ScanRows<T>& rows, int first) {
+  using Value = typename ScanTypes<T>::Value;
+  Step step[Rows];
+  Value tile[Rows][kScanColumns];
+  for (int64_t column = 0; column < rows.count; column += kScanColumns) {
+    const auto columns = static_cast<int>(std::min<int64_t>(kScanColumns, rows.count - column));
+    T raw[kScanColumns] = {};  // whole, so that conversions are loops of a known length
+    for (int r = 0; r < Rows; ++r) {
+      std::copy_n(rows.source[first + r] + column, columns, raw);
+      for (int c = 0; c < kScanColumns; ++c) tile[r][c] = widen(raw[c]);
+    }
+    for (int c = 0; c < columns; ++c) {
+#pragma GCC unroll 8
+      for (int r = 0; r < Rows; ++r) {
+        const Value x = tile[r][c];
+        if (rows.exclusive) step[r].give(&tile[r][c]);
+        step[r].take(&x);
+        if (!rows.exclusive) step[r].give(&tile[r][c]);
+      }
+    }
+    for (int r = 0; r < Rows; ++r) {
+      for (int c = 0; c < kScanColumns; ++c) raw[c] = narrow<T>(tile[r][c]);
+      std::copy_n(raw, columns, rows.target[first + r] + column);
+    }
+  }
+}
+
 template <template <class, int> class Step, bool HasIntegers = true>
 infinirtError_t scan(const WrittenCall& call, int output, int input, int64_t first, int64_t last,
                      const ScanWishes& wishes = {}) {
@@ -145,6 +174,10 @@ infinirtError_t scan(const WrittenCall& call, int output, int input, int64_t fir
       }
       if (Step<T, 1>::kIsCheap && !are_neighbours) {
         int r = 0;
+        if constexpr (sizeof(T) == 2) {
+          const bool are_side_by_side = rows.from_step == 1 && rows.to_step == 1;
+          for (; are_side_by_side && r + 4 <= given; r += 4) scan_narrow<Step<T, 1>, 4>(rows, r);
+        }
         for (; r + 4 <= given; r += 4) scan_directly<Step<T, 1>, 4>(rows, r);
         for (; r < given; ++r) scan_directly<Step<T, 1>, 1>(rows, r);
       } else if (given == 1) {

@@ -122,6 +122,70 @@ def render() -> str:
     return "\n".join([*lines, "#define INFINIOP_ROW_LOOPS \\", table, ""])
 
 
+def has_short_rows(operator: Operator) -> bool:
+    """Whether rows of few elements are computed at once, by one function: what calls of its loops cost is more than they do then."""
+    rows = rows_of(operator)
+    places = [tensor.place for tensor in operator.ordered]
+    return places == ["element", "element"] and not rows.reach and "float" in operator.computed_types
+
+
+def short_rows_text(operator: Operator) -> list[str]:
+    """The steps of rows of floats one after the other, over elements that stay where they are."""
+    rows = rows_of(operator)
+    places = {name: f"{name}_of" for name in values(operator)}
+
+    def loop(target: str, expression: str) -> list[str]:
+        rest, once = hoisted(expression, values(operator))
+        return [
+            *(f"    const T {target}_{name} = {typed(text)};" for name, text in once.items()),
+            "#pragma GCC ivdep",
+            "    for (size_t i = 0; i < length; ++i) {",
+            *(
+                f"      const T {name} = {places[name]}[i];"
+                for name in values(operator)
+                if is_used(name, rest)
+            ),
+            f"      {target}[i] = {typed(re.sub(r'once_', f'{target}_once_', rest))};",
+            "    }",
+        ]
+
+    lines = [
+        f"void short_rows_{operator.name}(size_t rows, size_t length, float* to, const float* from, const double* scalars) {{",
+        "  using T = float;",
+        f"  T term[kShortRow]{''.join(f', {places[s.name]}[kShortRow]' for s in rows.steps if isinstance(s, Each))};",
+        *(
+            f"  [[maybe_unused]] const T {name} = row_number<T>(scalars[{i}]);"
+            for i, name in enumerate(scalars(operator)[: len(operator.attributes) + 1])
+        ),
+        "  (void)term;",
+        "  for (size_t row = 0; row < rows; ++row, from += length, to += length) {",
+        f"    const T* {places[operator.operands[0]]} = from;",
+    ]
+    for step in rows.steps:
+        if isinstance(step, Each):
+            lines += loop(places[step.name], step.expression)
+            continue
+        of = places.get(step.expression)
+        if of is None:
+            of = "term"
+            lines += loop(of, step.expression)
+        lines.append(
+            f"    const T {step.name} = static_cast<T>(reduce_tile<T, {step.how.capitalize()}Of>(length, {of}));"
+        )
+    return [*lines, *loop("to", rows.results[0][1]), "  }", "}"]
+
+
+def render_short_rows() -> str:
+    """short_rows.inc: functions for rows of few floats, and the table of them, in the order of the operators on rows."""
+    lines = ["// Generated from src/infiniop/schema."]
+    table = []
+    for operator in ROWS:
+        if has_short_rows(operator):
+            lines += short_rows_text(operator)
+        table.append(f"  {f'short_rows_{operator.name}' if has_short_rows(operator) else 'nullptr'}")
+    return "\n".join([*lines, "#define INFINIOP_SHORT_ROWS \\", ", \\\n".join(table), ""])
+
+
 def render_numbers() -> str:
     """rows.h: how many loops there are."""
     return "\n".join(
