@@ -57,9 +57,13 @@ def halving(link: Link, ranks: int, size: float) -> float:
 ALGORITHMS = {"ring": ring, "recursive doubling": doubling, "halving and doubling": halving}
 
 
-def cheapest(link: Link, ranks: int, size: float) -> tuple[float, str]:
-    return (
-        min((cost(link, ranks, size), name) for name, cost in ALGORITHMS.items()) if ranks > 1 else (0.0, "")
+def cheapest(link: Link, ranks: int, size: float, sharing: int = 1) -> tuple[float, str]:
+    """The best algorithm and its seconds, where `sharing` ranks of a host have one link: a ring leaves each host only once."""
+    if ranks == 1:
+        return 0.0, ""
+    shared = Link(link.alpha, link.beta * sharing, link.gamma)
+    return min(
+        (cost(link if cost is ring else shared, ranks, size), name) for name, cost in ALGORITHMS.items()
     )
 
 
@@ -138,7 +142,7 @@ def report(link: Link, ranks: int, per_host: int, inside: Link | None) -> None:
     print(f"gamma {link.gamma * 1e9:.3f} ns/byte")
     print(f"all-reduce of {ranks} ranks:")
     for name, size in SIZES.items():
-        seconds, algorithm = cheapest(link, ranks, size)
+        seconds, algorithm = cheapest(link, ranks, size, per_host)
         line = f"  {name:>7} {seconds * 1e3:12.3f} ms  {algorithm}"
         if inside is not None and per_host > 1:
             levels = in_levels(inside, link, math.ceil(ranks / per_host), per_host, size)
