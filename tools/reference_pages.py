@@ -139,6 +139,7 @@ def runtime_text() -> str:
 
 HEADERS = {
     "infinirt-ext-h": ("infinirt_ext.h", ""),
+    "infinirt-observe-h": ("infinirt_observe.h", ""),
     "infiniccl-h": (
         "infiniccl.h",
         "Collective operations among devices. The guide: [Collectives](../collectives.md).",

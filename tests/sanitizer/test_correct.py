@@ -537,7 +537,10 @@ def test_nothing_is_found_in_an_example(name: str) -> None:
     assert "nothing found" in done.stderr
 
 
-TESTS = ["unit/test_objects_stream.py", "unit/test_objects_event.py", "unit/test_objects_graph.py"]
+TESTS = [
+    "unit/test_objects_graph.py", "unit/test_objects_memory.py", "unit/test_objects_caching.py", "unit/test_objects_device.py",
+    "unit/test_objects_kernel.py", "infinicore/test_graph_optimisation.py",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", TESTS)

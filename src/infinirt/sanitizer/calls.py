@@ -63,7 +63,6 @@ class Calls:
         self._executables: dict[int, Executable] = {}
         self._nodes: dict[int, tuple[Graph, Node]] = {}
         self._counts: dict[str, int] = {}
-        self._reserves: dict[int, list[Allocation]] = {}
         self._handlers: dict[str, Callable[[Call], None] | None] = {}
 
     def take(self, call: Call) -> None:
@@ -252,13 +251,10 @@ class Calls:
                 allocation.of_graph = False
 
     def _XCacheReserveAllocate(self, call: Call) -> None:
-        self._XCacheAllocate(call)
-        allocation = self.checker.memory.starting_at(call.created)
-        if allocation is not None:
-            self._reserves.setdefault(call.arguments["reserve"], []).append(allocation)
-
-    def _XCacheReserveDestroy(self, call: Call) -> None:
-        for allocation in self._reserves.pop(call.arguments["reserve"], []):
+        """Memory of recorded graphs, which lay it out themselves: it is not looked at."""
+        if call.created:
+            allocation = self._allocate(call, call.arguments["size"], self._of_device(call))
+            self.checker.allocated(allocation)  # what was there before is gone
             self.checker.memory.forget(allocation)
 
     def _XCacheFree(self, call: Call) -> None:

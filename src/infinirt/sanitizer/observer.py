@@ -228,8 +228,6 @@ def _lines(frame: FrameType | None) -> Iterator[str]:
         code = frame.f_code
         if code.co_filename.startswith(_HERE):
             return  # who called the program
-        if not code.co_filename.startswith(_HIDDEN) or "site-packages" in code.co_filename.removeprefix(
-            _SITE
-        ):
+        if not _is_hidden(code.co_filename):
             yield f"{code.co_filename}:{frame.f_lineno} in {code.co_name}"
         frame = frame.f_back
