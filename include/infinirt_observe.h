@@ -79,7 +79,9 @@ typedef struct infinirtXCall {
 
 /* One piece of work of a stream that the runtime itself runs, when it is over. */
 typedef struct infinirtXWork {
-  unsigned long long call; /* the number of the call that issued it; 0: issued before anything observed */
+  unsigned long long
+      call; /* the number of the call that issued it, of a graph's node the call that was captured, or else the
+                              launch; 0: issued before anything observed */
   const char* kind; /* "copy", "fill", "kernel", "host", "callback", "record", "wait", "graph", "step", "nothing" */
   const char* name; /* of a kernel, or given by infinirtXNameNextWork; else null */
   const char* deviceType;

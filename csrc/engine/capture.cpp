@@ -192,7 +192,7 @@ infinirtError_t capture_refused(Stream& stream, const char* reason) {
 
 infinirtError_t capture_work(Stream& stream, Work& work) {
   if (NodeBodyPtr body = make_captured_body(*stream.device, work)) {
-    body->name = issued_now(thread_state()).name;
+    body->made_by = issued_now(thread_state());
     return capture_node(stream, std::move(body));
   }
   dispose_work(work);

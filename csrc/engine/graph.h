@@ -38,7 +38,7 @@ struct NodeBody {
                AllocNodeParams, infinirtEvent_t>
       params;                      // what the getters give back
   GraphAllocationPtr allocation;   // of allocation and free nodes
-  uint64_t name = 0;               // given by infinirtXNameNextWork when it was captured; 0: none
+  Issued made_by;  // the captured call, with the name that it was given; empty if nothing observed it
 
   NodeBody() = default;
   NodeBody(const NodeBody&) = delete;
@@ -51,28 +51,28 @@ using NodeBodyPtr = std::shared_ptr<NodeBody>;
 // Type-stable, as Graph is.
 struct GraphNode {
   infinirtGraphNode_t handle = nullptr;
-  uint64_t id = 0;                  // never reused
-  uint64_t origin = 0;              // id of the node that this one was cloned from
+  uint64_t id = 0;  // never reused
+  uint64_t origin = 0;  // id of the node that this one was cloned from
   Graph* graph = nullptr;
-  size_t position = 0;              // in graph->nodes
+  size_t position = 0;  // in graph->nodes
   NodeBodyPtr body;
-  Graph* child = nullptr;           // owned; child graph nodes only
+  Graph* child = nullptr;  // owned; child graph nodes only
   std::vector<GraphNode*> dependencies, dependents;
   std::vector<infinirtLaunchAttribute> attributes;  // kernel nodes
-  uint64_t mark = 0;                // scratch of walks over one graph
+  uint64_t mark = 0;  // scratch of walks over one graph
 };
 
 struct Graph {
   infinirtGraph_t handle = nullptr;
-  uint64_t id = 0;                  // never reused
-  uint64_t origin = 0;              // id of the graph that this one was cloned from
+  uint64_t id = 0;  // never reused
+  uint64_t origin = 0;  // id of the graph that this one was cloned from
   Engine* engine = nullptr;
-  std::vector<GraphNode*> nodes;    // in the order they were made
-  GraphNode* owner = nullptr;       // the child graph node that owns this graph
-  int captures = 0;                 // streams that are being captured into it
+  std::vector<GraphNode*> nodes;  // in the order they were made
+  GraphNode* owner = nullptr;  // the child graph node that owns this graph
+  int captures = 0;  // streams that are being captured into it
   UserObjectSet user_objects;
-  std::vector<GraphAllocationPtr> allocations;               // of its allocation nodes
-  std::shared_ptr<std::atomic<bool>> instance;               // true while an executable graph owns the allocations
+  std::vector<GraphAllocationPtr> allocations;  // of its allocation nodes
+  std::shared_ptr<std::atomic<bool>> instance;  // true while an executable graph owns the allocations
   uint64_t last_mark = 0;
 };
 

@@ -103,7 +103,8 @@ void execute_body(const GraphRun& run, NodeBody& body) {
     report_async_error(*body.device, infinirtErrorIllegalAddress, text);
     return;
   }
-  execute_work(*body.device, body.work, {run.stream, &run.issued, true});
+  const Issued& issued = body.made_by.stack ? body.made_by : run.issued;  // whose stack a failure shows
+  execute_work(*body.device, body.work, {run.stream, &issued, true});
 }
 
 // False: the step is parked.

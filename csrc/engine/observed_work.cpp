@@ -94,7 +94,8 @@ void report_copy_here(const Stream& stream, const CopyWork& copy, int64_t began)
 
 void report_graph_node(const GraphRun& run, uint32_t node, const NodeBody& body, int64_t began) {
   WorkReport report;
-  report.issued = {run.issued.call, body.name, run.issued.stack};
+  report.issued = body.made_by;
+  if (report.issued.call == 0) report.issued.call = run.issued.call;
   report.begin = began;
   report.end = observed_ticks();
   place(report, *run.stream);

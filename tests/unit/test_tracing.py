@@ -147,6 +147,23 @@ def test_graphs_are_expanded_and_their_branches_have_tracks(tmp_path: Path) -> N
     check_drawable(out)
 
 
+def test_captured_work_leads_to_the_call_that_was_captured(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    device = infinirt.Device("cpu")
+    stream = device.create_stream()
+    with infinirt.trace(out) as trace:
+        with infinirt.capture(stream) as captured:
+            stream.launch_host_func(time.sleep, 0.001)
+        exec_ = captured.graph.instantiate()
+        exec_.launch(stream)
+        stream.sync()
+    calls = {call.number: call.function for call in trace.processes[0].calls}
+    (node,) = [work for work in trace.processes[0].work if work.node >= 0]
+    assert (node.title, calls[node.call]) == ("sleep", "infinirtXLaunchHostFunc")
+    assert calls[node.graph_launch] == "infinirtGraphLaunch"
+    check_drawable(out)
+
+
 def test_ranges_nest_and_survive_what_is_raised(tmp_path: Path) -> None:
     out = tmp_path / "out.json"
 
