@@ -115,6 +115,11 @@ def threads() -> None:
                 assert set(read(got, np.dtype(np.int32))) == {(rank - 1) % size}
             with pytest.raises(infinirt.InfiniRTError, match="cannot be captured"), infinirt.capture(stream):
                 comm.barrier(stream=stream)
+            if rank == 0:  # the others do not come
+                comm.timeout = 0.3
+                comm.barrier(stream=stream)
+                with pytest.raises(infinirt.InfiniRTError, match="s inside the plugin of device type 'toy'"):
+                    stream.sync()
         except BaseException as error:
             failures.append(error)
 

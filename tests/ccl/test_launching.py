@@ -121,7 +121,7 @@ sys.stdout.write("agrees\\n")  # whole, even where Python does not buffer
 
 
 @pytest.mark.peer("torch")
-@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("ranks", [2, pytest.param(4, marks=pytest.mark.full)])
 def test_torchrun(ranks: int, tmp_path: Path) -> None:
     """The same script under PyTorch's launcher, with every function that is named as in torch.distributed."""
     script = tmp_path / "script.py"

@@ -98,7 +98,8 @@ void MemberWorld::arrive(Part& part, Execution& execution, infinirtXStep_t) {
 void MemberWorld::batch_arrived() {
   std::vector<Job> collectives;
   Job pairs;
-  std::lock_guard guard(mutex_);  // while jobs are handed on, too: their order is the order of numbers
+  std::lock_guard order(handing_on_);  // the order of jobs is the order of numbers
+  std::unique_lock guard(mutex_);
   for (bool found = true; found;) {
     found = false;
     for (auto it = early_.begin(); it != early_.end();) {
@@ -115,6 +116,7 @@ void MemberWorld::batch_arrived() {
       it = early_.erase(it);
     }
   }
+  guard.unlock();
   for (Job& job : collectives) carrier_.take(shared_from_this(), std::move(job));
   if (!pairs.parts.empty()) carrier_.take(shared_from_this(), std::move(pairs));
 }

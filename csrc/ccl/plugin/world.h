@@ -58,7 +58,7 @@ class MemberWorld final : public World {
   void end_all() override;
   void count_issued(const Part&, int) override {}
 
-  std::mutex mutex_;
+  std::mutex handing_on_, mutex_;
   // Parts wait here until their numbers come: collectives are one order, sends to each peer and receives from each are others.
   std::map<std::pair<int, uint64_t>, Arrived> early_;
   std::map<int, uint64_t> next_;
