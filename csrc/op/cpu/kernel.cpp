@@ -14,6 +14,8 @@ constexpr int64_t kLongRow = 256;
 // So many elements, about as many lines as are under way together, are asked for while those before them are computed with: machines
 // foresee what comes next in a page of memory, but not the next page.
 constexpr int64_t kAhead = 256;
+// Of operands that have so many bytes together: less is in the caches, where asking only costs time.
+constexpr int64_t kLargeOperands = 1 << 20;
 
 // Always inline: gcc takes a function that only asks for memory for one without effect, and drops the call.
 [[gnu::always_inline]] inline void ask_to_read(const char* first, int64_t bytes) {
@@ -32,6 +34,9 @@ class Worker {
       scalar_[t] = nest_.is_scalar(t);
     }
     linear_[0] = nest_.is_linear(0, work.route[0].element_size);
+    int64_t bytes = 0;
+    for (int t = 0; t < nest_.operands; ++t) bytes += work.route[t].element_size;
+    looks_ahead_ = nest_.total >= kLargeOperands / std::max<int64_t>(1, bytes);
   }
 
   void run(int64_t begin, int64_t end) {
@@ -68,7 +73,8 @@ class Worker {
     if (route.convert) {
       route.convert(static_cast<size_t>(count), computed_[operand], packed);
       // The next tile's, while this one is computed with. Behind the last element asking does no harm.
-      if (linear_[operand]) ask_to_read(packed + count * route.element_size, count * route.element_size);
+      if (looks_ahead_ && linear_[operand])
+        ask_to_read(packed + count * route.element_size, count * route.element_size);
       packed = computed_[operand];
     }
     source_[operand] = packed;
@@ -83,7 +89,8 @@ class Worker {
 
   void map_in_place(int64_t begin, int64_t end) {
     while (begin < end) {
-      const int64_t count = std::min(kAhead, end - begin), next = std::min(kAhead, end - begin - count);
+      const int64_t count = std::min(looks_ahead_ ? kAhead : end - begin, end - begin);
+      const int64_t next = std::min(kAhead, end - begin - count);
       for (int t = 0; t < nest_.operands; ++t) {
         const int64_t size = work_.route[t].element_size;
         const char* place = memory_[t] + begin * size;
@@ -132,7 +139,7 @@ class Worker {
       // Of rows that lie apart the next ones, which may be in other pages.
       constexpr int64_t kRowsAhead = 4;
       const int64_t bytes = count * size;
-      const bool asks = bytes <= 4096 && (from_step != bytes || to_step != bytes);
+      const bool asks = looks_ahead_ && bytes <= 4096 && (from_step != bytes || to_step != bytes);
       for (int64_t row = 0; row < rows; ++row, to += to_step, from += from_step) {
         if (asks && row + kRowsAhead < rows) {
           ask_to_read(from + kRowsAhead * from_step, bytes);
@@ -195,7 +202,7 @@ class Worker {
       }
     };
     if (nest_.operands == 1) return put(raw_);
-    if (target && out.convert) ask_to_write(target, count * out.element_size);
+    if (looks_ahead_ && target && out.convert) ask_to_write(target, count * out.element_size);
     for (int t = 1; t < nest_.operands; ++t) {
       if (!scalar_[t]) fetch(t, position, begin, count);
     }
@@ -223,6 +230,7 @@ class Worker {
   char* memory_[kMaxOperands];
   bool linear_[kMaxOperands];
   bool scalar_[kMaxOperands];
+  bool looks_ahead_;
   const void* source_[kMaxOperands];
   alignas(64) char raw_[kTile * 16];  // elements as they are in memory
   alignas(64) char computed_[kMaxOperands][kTile * 16];
