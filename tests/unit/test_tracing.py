@@ -9,16 +9,21 @@ import sys
 import time
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 import infinirt
+from infinirt.tracing import scratch_folder
 from infinirt.tracing.chrome import chrome_trace
 from infinirt.tracing.records import Call, Process, Work, read_file
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 Slice = dict[str, Any]
+
+
+class _Usage(NamedTuple):
+    free: int
 
 
 def slices(path: Path) -> list[Slice]:
@@ -372,6 +377,14 @@ def test_a_child_that_forks_has_its_own_part(tmp_path: Path) -> None:
     assert counts == [1, 2]
     pids = {process.pid for process in found}
     assert {process.parent for process in found} & pids
+
+
+def test_recordings_lie_where_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    for free, in_memory in ((1 << 40, True), (1 << 30, False)):
+        monkeypatch.setattr("shutil.disk_usage", lambda path, free=free: _Usage(free))
+        folder = Path(scratch_folder())
+        assert (folder.parent == Path("/dev/shm")) == (in_memory and os.access("/dev/shm", os.W_OK))
+        folder.rmdir()
 
 
 def test_nothing_observes_by_default() -> None:

@@ -7,14 +7,13 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
 from infinirt.tools.launch import words_of
-from infinirt.tracing import convert
+from infinirt.tracing import convert, scratch_folder
 from infinirt.tracing.records import readable_bytes
 from infinirt.tracing.summary import Line, Summary
 
@@ -23,7 +22,7 @@ _SHOWN = 15  # lines of a table
 
 def run(command: list[str], output: str, stacks: bool, as_json: bool, raw: str) -> int:
     """Runs the program with its own input and output; the exit status is the program's."""
-    folder = Path(raw) if raw else Path(tempfile.mkdtemp(prefix="infinirt-trace-"))
+    folder = Path(raw) if raw else Path(scratch_folder())
     try:
         folder.mkdir(parents=True, exist_ok=True)
         told = {"INFINIRT_TRACE": str(folder.resolve()), **({"INFINIRT_STACKS": "1"} if stacks else {})}

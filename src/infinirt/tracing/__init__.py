@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import atexit
 import json
+import os
 import shutil
 import tempfile
 import warnings
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["convert", "range", "trace"]
 
+_PLENTY = 8 << 30  # twice what a process records at most
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
@@ -53,6 +55,17 @@ def convert(folder: str | Path, output: str | Path | None) -> tuple[list[Process
     if output is not None:
         Path(output).write_text(json.dumps(chrome_trace(processes), separators=(",", ":")), encoding="utf-8")
     return processes, summarise(processes)
+
+
+def scratch_folder() -> str:
+    """A new folder for what is recorded: in memory where there is plenty, since a busy disk makes calls wait; else with other
+    temporary files."""
+    memory = "/dev/shm"
+    try:
+        plenty = shutil.disk_usage(memory).free >= _PLENTY and os.access(memory, os.W_OK)
+    except OSError:
+        plenty = False
+    return tempfile.mkdtemp(prefix="infinirt-trace-", dir=memory if plenty else None)
 
 
 class trace:  # named as a function: it is called like one
@@ -76,7 +89,7 @@ class trace:  # named as a function: it is called like one
             "w", encoding="utf-8"
         ):  # a path that cannot be written fails now, and not after the work
             pass
-        self._folder = tempfile.mkdtemp(prefix="infinirt-trace-")
+        self._folder = scratch_folder()
         try:
             _core.trace_begin(self._folder)
         except InfiniRTError as error:
