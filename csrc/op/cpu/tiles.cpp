@@ -120,6 +120,36 @@ double reduce_tile(size_t count, const void* in) {
   return as_row_number(lanes[0]);
 }
 
+// The same of a row of few floats: one vector is enough, and its lanes are folded where they are.
+template <class T, class How>
+[[gnu::always_inline]] inline T reduce_short(size_t count, const T* from) {
+  static_assert(sizeof(T) == 4);
+  using Vector [[gnu::vector_size(64)]] = T;
+  using Order [[gnu::vector_size(64)]] = int32_t;
+  constexpr size_t kLanes = 16, kFew = 64;
+  if (count > kFew) return static_cast<T>(reduce_tile<T, How>(count, from));
+  Vector held = How::template kOfNothing<T> - Vector{};
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    Vector next;
+    __builtin_memcpy(&next, from + i, sizeof next);
+    How::add(held, next);
+  }
+  const Order by_8 = {8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7};
+  const Order by_4 = {4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3};
+  const Order by_2 = {2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1};
+  const Order by_1 = {1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0};
+  How::add(held, __builtin_shuffle(held, by_8));
+  How::add(held, __builtin_shuffle(held, by_4));
+  How::add(held, __builtin_shuffle(held, by_2));
+  How::add(held, __builtin_shuffle(held, by_1));
+  T all = held[0], rest = How::template kOfNothing<T>;
+  if (i == count) return all;
+  for (; i < count; ++i) How::add(rest, from[i]);
+  How::add(all, rest);
+  return all;
+}
+
 #include "infiniop/generated/short_rows.inc"
 
 // Four rows by as many columns as stay in registers, written with vectors of 64 bytes, which compilers split as the machine needs.

@@ -169,9 +169,7 @@ def short_rows_text(operator: Operator) -> list[str]:
         if of is None:
             of = "term"
             lines += loop(of, step.expression)
-        lines.append(
-            f"    const T {step.name} = static_cast<T>(reduce_tile<T, {step.how.capitalize()}Of>(length, {of}));"
-        )
+        lines.append(f"    const T {step.name} = reduce_short<T, {step.how.capitalize()}Of>(length, {of});")
     return [*lines, *loop("to", rows.results[0][1]), "  }", "}"]
 
 
