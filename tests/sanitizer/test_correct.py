@@ -25,6 +25,7 @@ DEFAULT = rt.infinirtMemcpyKind.infinirtMemcpyDefault
 RELAXED = rt.infinirtStreamCaptureMode.infinirtStreamCaptureModeRelaxed
 Program = Callable[[], None]
 PROGRAMS: list[Program] = []
+kind = "cpu"  # of the devices that the programs use
 
 
 def correct(program: Program) -> Program:
@@ -38,12 +39,12 @@ def ok(result: tuple) -> object:
 
 
 def streams(count: int) -> Iterator[infinirt.Stream]:
-    device = infinirt.Device("cpu")
+    device = infinirt.Device(kind)
     return (device.create_stream() for _ in range(count))
 
 
 def buffer(stream: infinirt.Stream, size: int = SIZE) -> infinirt.Buffer:
-    return infinirt.Device("cpu").allocate(size, stream=stream)
+    return infinirt.Device(kind).allocate(size, stream=stream)
 
 
 @correct
@@ -121,9 +122,9 @@ def synchronising_the_device() -> None:
     one, other = streams(2)
     data, copy = buffer(one), buffer(other)
     data.fill(1, stream=one)
-    infinirt.Device("cpu").sync()
+    infinirt.Device(kind).sync()
     copy.copy_from(data, stream=other)
-    infinirt.Device("cpu").sync()
+    infinirt.Device(kind).sync()
 
 
 @correct
@@ -187,7 +188,7 @@ def synchronous_calls() -> None:
 def an_event_that_is_reused() -> None:
     one, other = streams(2)
     data, copy = buffer(one), buffer(other)
-    event = infinirt.Device("cpu").create_event()
+    event = infinirt.Device(kind).create_event()
     for value in range(5):
         other_done = other.record()
         one.wait(other_done)
@@ -271,7 +272,7 @@ def addresses_that_come_back() -> None:
 
 @correct
 def cached_memory() -> None:
-    pool = infinirt.CachingPool("cpu")
+    pool = infinirt.CachingPool(infinirt.Device(kind))
     one, other = streams(2)
     for _ in range(5):
         data, copy = pool.allocate(SIZE, stream=one), pool.allocate(SIZE, stream=other)
@@ -287,7 +288,7 @@ def cached_memory() -> None:
 
 @correct
 def cached_memory_with_record_stream() -> None:
-    pool = infinirt.CachingPool("cpu")
+    pool = infinirt.CachingPool(infinirt.Device(kind))
     one, other = streams(2)
     data = pool.allocate(SIZE, stream=one)
     data.fill(1, stream=one)
@@ -352,7 +353,7 @@ def a_graph_made_by_hand() -> None:
     (stream,) = streams(1)
     data, copy = buffer(stream), buffer(stream)
     stream.sync()
-    graph = infinirt.Graph("cpu")
+    graph = infinirt.Graph(infinirt.Device(kind))
     first = graph.add_fill(data, 1)
     second = graph.add_copy(copy, data, dependencies=[first])
     graph.add_fill(data, 2, dependencies=[second])
@@ -365,9 +366,9 @@ def a_graph_with_a_child() -> None:
     (stream,) = streams(1)
     data = buffer(stream)
     stream.sync()
-    child = infinirt.Graph("cpu")
+    child = infinirt.Graph(infinirt.Device(kind))
     child.add_fill(data, 1)
-    graph = infinirt.Graph("cpu")
+    graph = infinirt.Graph(infinirt.Device(kind))
     first = graph.add_child(child)
     graph.add_fill(data, 2, dependencies=[first])
     graph.instantiate().launch(stream)
@@ -438,7 +439,7 @@ def pageable_memory() -> None:
 
 @correct
 def two_devices() -> None:
-    first, second = infinirt.Device("cpu:0"), infinirt.devices("cpu")[-1]
+    first, second = infinirt.Device(f"{kind}:0"), infinirt.devices(kind)[-1]
     one, two = first.create_stream(), second.create_stream()
     data, copy = first.allocate(SIZE, stream=one), second.allocate(SIZE, stream=two)
     data.fill(1, stream=one)
@@ -500,14 +501,23 @@ def arrays_that_look_at_device_memory() -> None:
     assert np.asarray(copy)[0] == 7
 
 
-@pytest.fixture(autouse=True)
-def quiet_before() -> None:
+@pytest.fixture(params=["cpu", pytest.param("nvidia", marks=pytest.mark.gpu)])
+def devices(request: pytest.FixtureRequest) -> Iterator[str]:
+    global kind
+    kind = request.param
+    before = rt.infinirtXGetDeviceType()[1]
+    rt.infinirtXSetDeviceType(kind)
     gc.collect()
-    infinirt.Device("cpu").create_stream().close()
+    infinirt.Device(kind).create_stream().close()
+    yield kind
+    rt.infinirtXSetDeviceType(before)
+    kind = "cpu"
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
-def test_nothing_is_found(program: Program) -> None:
+def test_nothing_is_found(program: Program, devices: str) -> None:
+    if devices != "cpu" and program is arrays_that_look_at_device_memory:
+        pytest.skip("the host does not reach this memory")
     sanitizer = Sanitizer()
     sanitizer.start()
     try:

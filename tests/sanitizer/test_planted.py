@@ -13,16 +13,20 @@ import pytest
 PLANTED = sorted((Path(__file__).parent / "planted").glob("*.py"))
 
 
+@pytest.mark.parametrize("device", ["cpu", pytest.param("nvidia", marks=pytest.mark.gpu)])
 @pytest.mark.parametrize("program", PLANTED, ids=lambda path: path.stem)
-def test_it_is_found(program: Path, tmp_path: Path) -> None:
-    kind, *words = (word.strip() for word in program.read_text().splitlines()[0].removeprefix("#").split("|"))
+def test_it_is_found(program: Path, device: str, tmp_path: Path) -> None:
+    if device != "cpu" and program.stem == "across_devices":
+        pytest.skip("it names the CPU's devices")
+    expected = program.read_text().splitlines()[0].removeprefix("#").replace("cpu:0", f"{device}:0")
+    kind, *words = (word.strip() for word in expected.split("|"))
     report = tmp_path / "report.json"
     done = subprocess.run(
         [sys.executable, "-m", "infinirt", "sanitize", "--json", report, program],
         capture_output=True,
         text=True,
         timeout=120,
-        env={**os.environ, "INFINIRT_CPU_DEVICES": "2"},
+        env={**os.environ, "INFINIRT_CPU_DEVICES": "2", "INFINIRT_DEVICE": device},
     )
     assert done.returncode == 9, done.stdout + done.stderr
     said = json.loads(report.read_text())
