@@ -52,7 +52,9 @@ class Call:
 class Calls:
     """Takes calls one by one."""
 
-    def __init__(self, checker: Checker, kernel_pointers: Callable[[int, int], list[int] | None]) -> None:
+    def __init__(
+        self, checker: Checker, kernel_pointers: Callable[[int, int, Device], list[int] | None]
+    ) -> None:
         self.checker = checker
         self.graphs: dict[int, Graph] = {}
         self._kernel_pointers = (
@@ -371,11 +373,11 @@ class Calls:
                 for each in call.declared
             ]
         else:
-            actions = list(self._undeclared(function, arguments))
+            actions = list(self._undeclared(function, arguments, call.device))
         self.checker.work(stream, call.title, call.stack, actions)
 
-    def _undeclared(self, function: int, arguments: int) -> Iterator[Action]:
-        pointers = self._kernel_pointers(function, arguments)
+    def _undeclared(self, function: int, arguments: int, device: Device) -> Iterator[Action]:
+        pointers = self._kernel_pointers(function, arguments, device)
         if pointers is None:
             yield Anything()
             return
@@ -463,11 +465,12 @@ class Calls:
     _GraphAddNode = _GraphAddNode_v2 = _GraphAddHostNode
 
     def _GraphAddKernelNode(self, call: Call) -> None:
-        self._add_node(call, list(self._kernel_node(call.arguments["pNodeParams"])))
+        self._add_node(call, list(self._kernel_node(call)))
 
-    def _kernel_node(self, parameters: int) -> Iterator[Action]:
+    def _kernel_node(self, call: Call) -> Iterator[Action]:
+        parameters = call.arguments["pNodeParams"]
         # func, two dim3, unsigned int, then the arguments
-        yield from self._undeclared(_word(parameters), _word(parameters + 40))
+        yield from self._undeclared(_word(parameters), _word(parameters + 40), call.device)
 
     def _GraphAddMemcpyNode(self, call: Call) -> None:
         self._add_node(call, _copy_parameters(call.arguments["pCopyParams"]))
@@ -545,7 +548,7 @@ class Calls:
         self._set_node(call, [_set_parameters(call.arguments["pNodeParams"])])
 
     def _GraphKernelNodeSetParams(self, call: Call) -> None:
-        self._set_node(call, list(self._kernel_node(call.arguments["pNodeParams"])))
+        self._set_node(call, list(self._kernel_node(call)))
 
     _GraphExecMemcpyNodeSetParams1D = _GraphMemcpyNodeSetParams1D
     _GraphExecMemcpyNodeSetParams = _GraphMemcpyNodeSetParams

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import sys
 import sysconfig
@@ -14,10 +15,11 @@ from typing import Any
 from .. import runtime as runtime  # the library is loaded
 from ..__main__ import installed_root
 from .calls import Call, Calls, Declared
-from .checker import Checker
+from .checker import Checker, Device
 from .clocks import Stack
 from .findings import Finding
 
+_POINTER = ctypes.sizeof(ctypes.c_void_p)
 _DEEPEST = 24  # frames of a stack
 
 
@@ -81,7 +83,7 @@ class Sanitizer:
         self._lock = threading.RLock()
         self._thread = threading.local()
         self._signatures: dict[bytes, tuple[str, ...]] = {}
-        self._kernels: dict[int, list[tuple[int, int]] | None] = {}
+        self._kernels: dict[int, list[int] | None] = {}  # the sizes of their parameters
         self._library = ctypes.CDLL(str(installed_root() / "lib" / "libinfinirt.so.1"))
         self._process = os.getpid()
         self._running = False
@@ -123,8 +125,10 @@ class Sanitizer:
     # ---- one call
 
     def _call_ended(self, user: int | None, pointer: Any) -> None:
-        if not self._running:
+        if not self._running or getattr(self._thread, "asks", False):
             return
+        collects = gc.isenabled()
+        gc.disable()  # what the collector lets go of could not be freed from here
         try:
             call = self._read(pointer.contents)
             waiting = self._waiting()
@@ -138,6 +142,9 @@ class Sanitizer:
         except Exception as error:  # never into the program
             self._waiting().clear()
             self.problems.append(f"{type(error).__name__}: {error}")
+        finally:
+            if collects:
+                gc.enable()
 
     def _waiting(self) -> list[Call]:
         """Calls of this thread that the checker has not taken yet."""
@@ -165,34 +172,34 @@ class Sanitizer:
             names = self._signatures[signature] = tuple(word.partition(":")[0] for word in words)
         return names
 
-    def _kernel_pointers(self, function: int, arguments: int) -> list[int] | None:
+    def _kernel_pointers(self, function: int, arguments: int, device: Device) -> list[int] | None:
         """Those of a kernel's arguments that may be pointers; None where that cannot be known."""
         if function not in self._kernels:
-            self._kernels[function] = self._parameters(function)
-        parameters = self._kernels[function]
-        if parameters is None or (parameters and not arguments):
+            asking = threading.Thread(target=self._ask_for_parameters, args=(function, device))
+            asking.start()  # an observer may not call the API
+            asking.join()
+        sizes = self._kernels[function]
+        if sizes is None or (sizes and not arguments):
             return None
-        result = []
-        for place, size in parameters:
-            if size == 8:
-                value = ctypes.c_uint64.from_address(arguments + 8 * place).value
-                result.append(ctypes.c_uint64.from_address(value).value)
-        return result
+        places = (place for place, size in enumerate(sizes) if size == _POINTER)
+        return [_word(_word(arguments + _POINTER * place)) for place in places]
 
-    def _parameters(self, function: int) -> list[tuple[int, int]] | None:
-        parameters: list[tuple[int, int]] = []
-        while True:
-            offset, size = ctypes.c_size_t(), ctypes.c_size_t()
-            error = self._library.infinirtFuncGetParamInfo(
-                ctypes.c_void_p(function),
-                ctypes.c_size_t(len(parameters)),
-                ctypes.byref(offset),
-                ctypes.byref(size),
-            )
-            if error:
-                self._library.infinirtGetLastError()
-                return parameters or None
-            parameters.append((len(parameters), size.value))
+    def _ask_for_parameters(self, function: int, device: Device) -> None:
+        self._thread.asks = True
+        kind, number = device
+        self._library.infinirtXSetDeviceType(kind.encode())
+        self._library.infinirtSetDevice(number)
+        sizes: list[int] = []
+        offset, size = ctypes.c_size_t(), ctypes.c_size_t()
+        while not self._library.infinirtFuncGetParamInfo(
+            ctypes.c_void_p(function), ctypes.c_size_t(len(sizes)), ctypes.byref(offset), ctypes.byref(size)
+        ):
+            sizes.append(size.value)
+        self._kernels[function] = sizes or None
+
+
+def _word(address: int) -> int:
+    return ctypes.c_uint64.from_address(address).value
 
 
 def _declared(access: _Access) -> Declared:

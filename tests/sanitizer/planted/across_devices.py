@@ -1,5 +1,5 @@
 # race | of cpu:1
-# needs two devices
+# for the CPU device, of which it needs two
 import infinirt
 
 first, second = infinirt.Device("cpu:0"), infinirt.Device("cpu:1")
