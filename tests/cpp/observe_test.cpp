@@ -248,7 +248,7 @@ TEST(an_observer_sees_calls_with_arguments_results_and_what_they_made) {
   CHECK_EQ(seen.created, reinterpret_cast<unsigned long long>(memory));
   CHECK_EQ(seen.last_argument, 4096ull);
   CHECK_EQ(seen.stack, std::string("here"));
-  const infinirtXAccess access{memory, 4096, 1};
+  const infinirtXAccess access{memory, 4096, 1, 0};
   infinirtXDeclareAccess(&access, 1);
   OK(infinirtMemset(memory, 0, 64));
   CHECK_EQ(seen.access_bytes, size_t{4096});
