@@ -46,7 +46,7 @@ infinirtError_t run(const WrittenCall& call, int64_t first, int64_t last) {
         continue;
       }
       const int64_t tile = item % heads.tiles(), head = item / heads.tiles();
-      QueryRows<T> rows;
+      QueryRows rows;
       rows.count = static_cast<int>(std::min<int64_t>(kRows, heads.rows() - tile * kRows));
       rows.query_step = q.stride[2];
       rows.out_step = out.stride[2];
@@ -59,8 +59,7 @@ infinirtError_t run(const WrittenCall& call, int64_t first, int64_t last) {
       }
       const KeyRows key{call.at<const T>(tensor::k_cache) + head * k.stride[0], k.stride[1], k.stride[2]};
       const KeyRows value{call.at<const T>(tensor::v_cache) + head * v.stride[0], v.stride[1], v.stride[2]};
-      Attention<T> attention(key, value, plan.size[size::d], plan.size[size::d], scale);
-      if (auto error = attention.run(rows)) return error;
+      if (auto error = attend(q.dtype, key, value, plan.size[size::d], plan.size[size::d], scale, rows)) return error;
     }
     return infinirtSuccess;
   });

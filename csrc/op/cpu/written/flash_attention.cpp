@@ -33,7 +33,7 @@ infinirtError_t run(const WrittenCall& call, int64_t first, int64_t last) {
         const int64_t said = integer_at(call.address[tensor::total_kv_len], lengths.dtype, b * lengths.stride[0]);
         keys = std::clamp<int64_t>(said, 0, keys);
       }
-      QueryRows<T> rows;
+      QueryRows rows;
       rows.count = static_cast<int>(std::min<int64_t>(kRows, heads.rows() - tile * kRows));
       rows.query_step = q.stride[3];
       rows.out_step = out.stride[3];
@@ -46,8 +46,9 @@ infinirtError_t run(const WrittenCall& call, int64_t first, int64_t last) {
       }
       const KeyRows key{call.at<const T>(tensor::k) + b * k.stride[0] + head * k.stride[1], k.stride[2], k.stride[3]};
       const KeyRows value{call.at<const T>(tensor::v) + b * v.stride[0] + head * v.stride[1], v.stride[2], v.stride[3]};
-      Attention<T> attention(key, value, plan.size[size::d], plan.size[size::e], call.attributes[attribute::scale]);
-      if (auto error = attention.run(rows)) return error;
+      if (auto error = attend(q.dtype, key, value, plan.size[size::d], plan.size[size::e],
+                              call.attributes[attribute::scale], rows))
+        return error;
     }
     return infinirtSuccess;
   });

@@ -27,7 +27,7 @@ infinirtError_t run(const WrittenCall& call, int64_t first, int64_t last) {
       const int64_t s = item / heads.tiles() / plan.size[size::g];
       const int64_t keys = integer_at(call.address[tensor::seq_lens], lengths.dtype, s * lengths.stride[0]);
       if (keys > plan.size[size::t] * plan.size[size::p]) return infinirtErrorInvalidValue;
-      QueryRows<T> rows;
+      QueryRows rows;
       rows.count = static_cast<int>(std::min<int64_t>(kRows, heads.rows() - tile * kRows));
       rows.query_step = q.stride[2];
       rows.out_step = out.stride[2];
@@ -51,9 +51,9 @@ infinirtError_t run(const WrittenCall& call, int64_t first, int64_t last) {
                        view.stride[0],
                        plan.size[size::n]};
       };
-      Attention<T> attention(pages_of(tensor::k_cache, k), pages_of(tensor::v_cache, v), plan.size[size::d],
-                             plan.size[size::e], call.attributes[attribute::scale]);
-      if (auto error = attention.run(rows)) return error;
+      if (auto error = attend(q.dtype, pages_of(tensor::k_cache, k), pages_of(tensor::v_cache, v), plan.size[size::d],
+                              plan.size[size::e], call.attributes[attribute::scale], rows))
+        return error;
     }
     return infinirtSuccess;
   });

@@ -54,10 +54,8 @@ infinirtError_t run(const WrittenCall& call, int64_t first, int64_t last) {
                        view.stride[0],
                        plan.size[size::n]};
       };
-      Attention<T> attention(pages_of(tensor::k_cache, k), pages_of(tensor::v_cache, v), plan.size[size::d],
-                             plan.size[size::e], call.attributes[attribute::scale]);
       for (int64_t row = 0; row < taken * group; row += kRows) {
-        QueryRows<T> rows;
+        QueryRows rows;
         rows.count = static_cast<int>(std::min<int64_t>(kRows, taken * group - row));
         rows.query_step = q.stride[2];
         rows.out_step = out.stride[2];
@@ -69,7 +67,9 @@ infinirtError_t run(const WrittenCall& call, int64_t first, int64_t last) {
           rows.slope[r] =
               slopes.is_given ? double(call.at<const float>(tensor::alibi_slopes)[h * slopes.stride[0]]) : 0;
         }
-        if (auto error = attention.run(rows)) return error;
+        if (auto error = attend(q.dtype, pages_of(tensor::k_cache, k), pages_of(tensor::v_cache, v), plan.size[size::d],
+                                plan.size[size::e], call.attributes[attribute::scale], rows))
+          return error;
       }
       item += taken;
     }
