@@ -40,6 +40,7 @@ def pair() -> Pair:
 def ints(device: infinirt.Device, count: int) -> infinirt.Buffer:
     buffer = device.allocate(count * 4)
     buffer.fill(0)
+    device.sync()  # tests use it on streams of their own
     return buffer
 
 
