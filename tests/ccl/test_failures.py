@@ -38,9 +38,10 @@ def pair() -> Pair:
 
 
 def ints(device: infinirt.Device, count: int) -> infinirt.Buffer:
-    buffer = device.allocate(count * 4)
-    buffer.fill(0)
-    device.sync()  # tests use it on streams of their own
+    stream = device.create_stream()
+    buffer = device.allocate(count * 4, stream=stream)
+    buffer.fill(0, stream=stream)
+    stream.sync()  # tests use it on streams of their own
     return buffer
 
 
