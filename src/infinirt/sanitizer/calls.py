@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import findings as kinds
-from .checker import Checker, Device, Event, Stream
+from .checker import Capture, Checker, Device, Event, Stream
 from .clocks import Stack
 from .findings import Place, bytes_at, site
 from .graphs import Action, Anything, Begin, End, Executable, Graph, Node, Touch
@@ -124,9 +124,7 @@ class Calls:
     _StreamCreateWithFlags = _StreamCreateWithPriority = _StreamCreate
 
     def _StreamDestroy(self, call: Call) -> None:
-        stream = self._streams.pop(call.arguments["stream"], None)
-        if stream is not None:
-            self.checker.remove_stream(stream)
+        self._streams.pop(call.arguments["stream"], None)  # its work goes on: the checker keeps it
 
     def _StreamSynchronize(self, call: Call) -> None:
         self.checker.host_waits_for_stream(self._stream(call))
@@ -404,14 +402,10 @@ class Calls:
     # ---- graphs
 
     def _StreamBeginCapture(self, call: Call) -> None:
-        from .checker import Capture
-
         stream = self._stream(call)
         stream.capture = Capture(Graph(), stream)
 
     def _StreamBeginCaptureToGraph(self, call: Call) -> None:
-        from .checker import Capture
-
         a = call.arguments
         stream = self._stream(call)
         stream.capture = Capture(self.graphs.setdefault(a["graph"], Graph()), stream)

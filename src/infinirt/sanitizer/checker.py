@@ -71,10 +71,6 @@ class Checker:
         self.streams.add(stream)
         return stream
 
-    def remove_stream(self, stream: Stream) -> None:
-        """Its work goes on; whoever waits for the device waits for it."""
-        stream.blocking = stream.blocking and not stream.legacy
-
     def _clock_before(self, stream: Stream) -> Clock:
         """What the stream's next work comes after, beside its own work."""
         clock = self.host.clock
@@ -145,10 +141,6 @@ class Checker:
             return
         work = begin(stream.timeline, call, stack, self._clock_before(stream))
         self._do(work, actions)
-
-    def host_work(self, call: str, stack: Stack, actions: Iterable[Action]) -> None:
-        """What the host does itself, now."""
-        self._do(begin(self.host, call, stack, {}), actions)
 
     def launch(self, executable: Executable, stream: Stream, call: str, stack: Stack) -> None:
         if stream.capture is not None:
@@ -315,9 +307,8 @@ class Checker:
     def _race(self, access: Access, earlier: Access, allocation: Allocation, segment: Segment) -> None:
         work, other = access.work, earlier.work
         where = bytes_at(segment.begin, segment.end)
-        by_host = work.timeline is self.host
         self.found(
-            kinds.HOST_TOO_EARLY if by_host else kinds.RACE,
+            kinds.RACE,
             f"{work.call} {_verb(access)} what {other.call} {_verb(earlier)}, and nothing orders the two",
             [
                 Place(f"{work.call} {_verb(access)} {access.label}, {where}, {on(work)}", work.stack),
@@ -330,8 +321,6 @@ class Checker:
         )
 
     def _fix(self, work: Work, other: Work) -> str:
-        if work.timeline is self.host:
-            return f"synchronise {other.timeline.name}, or an event recorded there after {other.call}, before {work.call}"
         if work.where and other.where and work.where == other.where:
             return f"both are nodes of one graph: let the node of {work.call} come after that of {other.call}"
         return (

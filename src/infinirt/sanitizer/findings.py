@@ -12,13 +12,12 @@ RACE = "race"
 USE_AFTER_FREE = "use after free"
 FREE_IN_USE = "freed while in use"
 UNWRITTEN = "read of memory never written"
-HOST_TOO_EARLY = "host access before completion"
 OUT_OF_BOUNDS = "out of bounds"
 LEAK = "leak"
 EVENT = "event misuse"
 DOUBLE_FREE = "double free"
 KINDS = (
-    RACE, USE_AFTER_FREE, FREE_IN_USE, UNWRITTEN, HOST_TOO_EARLY, OUT_OF_BOUNDS, LEAK, EVENT, DOUBLE_FREE,
+    RACE, USE_AFTER_FREE, FREE_IN_USE, UNWRITTEN, OUT_OF_BOUNDS, LEAK, EVENT, DOUBLE_FREE,
 )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from .clocks import Stack, Work
@@ -143,25 +143,3 @@ class Memory:
             found = self._by_base[base]
             if found.end > begin or found.base == begin:
                 yield found
-
-
-def runs(address: int, shape: Sequence[int], strides: Sequence[int], size: int) -> list[Range] | None:
-    """The bytes of a tensor (strides in bytes); None when they are too scattered, an empty list when it has none."""
-    dimensions = sorted(
-        ((abs(stride), count) for stride, count in zip(strides, shape, strict=True) if count != 1)
-    )
-    if any(count == 0 for _, count in dimensions):
-        return []
-    first = address + sum(
-        stride * (count - 1) for stride, count in zip(strides, shape, strict=True) if stride < 0
-    )
-    length = size
-    while dimensions and dimensions[0][0] <= length:  # overlapping, or side by side
-        stride, count = dimensions.pop(0)
-        length = max(length, stride * (count - 1) + length)
-    starts = [first]
-    for stride, count in dimensions:
-        if len(starts) * count > MOST_RANGES:
-            return None
-        starts = [start + stride * i for i in range(count) for start in starts]
-    return sorted((start, start + length) for start in starts)
