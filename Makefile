@@ -19,6 +19,7 @@ TREE    := build/package
 # The C++ tests take the objects of the package.
 export INFINIRT_CPP_RELEASE_TREE := $(CURDIR)/$(TREE)
 PYTEST  := $(BIN)/python -m pytest -q --timeout=300
+SUITE   := $(BIN)/python tools/test.py -q --timeout=300
 
 .DEFAULT_GOAL := test
 .PHONY: demo test test-full soak bench lint format docs release clean
@@ -60,10 +61,10 @@ demo: $(VENV)/package
 	@$(BIN)/python -m infinirt demo
 
 test: $(VENV)/package
-	@tools/test.sh $(PYTEST)
+	@$(SUITE)
 
 test-full: $(VENV)/peers
-	@tools/test.sh $(PYTEST) -m "not soak" --require-peers --cpp-variants=release,thread,address --timeout=900
+	@$(SUITE) -m "not soak" --require-peers --cpp-variants=release,thread,address --timeout=900
 
 soak: $(VENV)/package
 	@$(PYTEST) -m soak --timeout=3600 tests
