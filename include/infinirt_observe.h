@@ -58,6 +58,20 @@ INFINIRT_API void infinirtXDeclareAccess(const infinirtXAccess* accesses, int co
 /* Tells observers that somebody has got memory in hand, such as an array of NumPy's, and may use it from now on without a call. */
 INFINIRT_API infinirtError_t infinirtXShareMemory(const void* pointer, size_t bytes);
 
+/* Pinned and managed memory that the program is not to touch for the time being, because work on it is not known to be over.
+ * `access` is what the program may still do: nothing (0), INFINIRT_X_MAY_READ, or that and INFINIRT_X_MAY_WRITE, which ends it.
+ * Whole pages are meant, so memory that is watched has its pages to itself. Devices reach it all the same. NotSupported where that
+ * cannot be had: it can be for memory of CPU devices when INFINIRT_CPU_MEMORY holds the word `watched` from the start. May be
+ * called from an observer's callbacks. */
+#define INFINIRT_X_MAY_READ 1
+#define INFINIRT_X_MAY_WRITE 2
+INFINIRT_API infinirtError_t infinirtXWatchMemory(const void* pointer, size_t bytes, int access);
+
+/* `hook` is told when a thread touches such memory, on that thread, in the middle of its access; host functions may touch it and
+ * are not told of. The memory is open from then on, and the access goes on when the hook returns. System calls on memory that is
+ * shut fail instead (EFAULT). Null: nobody is told. */
+INFINIRT_API void infinirtXSetTouchHook(void (*hook)(const void* address, int writes));
+
 /* One call of the API. Arguments are words, one for each parameter: numbers and enumerators as such, pointers and handles by
  * value, a dim3 as x + (y << 32) + (z << 48), other structures by their first eight bytes. */
 typedef struct infinirtXCall {

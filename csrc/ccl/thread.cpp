@@ -13,9 +13,11 @@ bool start_thread(const char* name, std::function<void()> body) {
     std::function<void()> body;
   };
   auto start = std::make_unique<Start>(Start{name, std::move(body)});
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  sigset_t others, before;
+  sigfillset(&others);
+  for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP})
+    sigdelset(&others, fault);  // masked, they end the process
+  pthread_sigmask(SIG_SETMASK, &others, &before);
   pthread_t thread;
   const auto run = [](void* opaque) -> void* {
     const std::unique_ptr<Start> mine(static_cast<Start*>(opaque));

@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "core/dispatch.h"
+#include "core/signal_mask.h"
 #include "engine/random_schedule.h"
 
 namespace infinirt {
@@ -147,12 +147,9 @@ bool spawn(Runnable* runnable) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  sigset_t all, before;  // signals are for the program's own threads
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalsElsewhere masked;
   pthread_t thread;
   const int rc = pthread_create(&thread, &attributes, worker_main, runnable);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
   return rc == 0;
 }

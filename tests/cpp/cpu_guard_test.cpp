@@ -20,7 +20,7 @@ std::string message() { return thread_extra(thread_state()).pending_message; }
 TEST(guards_find_writes_outside_and_after_free) {
   for (bool isolated : {false, true}) {
     Heap heap;
-    REQUIRE(heap.open(size_t{1} << 33, isolated, 0));
+    REQUIRE(heap.open(size_t{1} << 33, isolated ? HeapAccess::Isolated : HeapAccess::Plain, 0));
     GuardedMemory guard(heap);
     std::string finding;
     for (size_t size : {1 * size_t{1}, 1000 * size_t{1}, 4096 * size_t{1}, 300 * KiB}) {
@@ -87,7 +87,7 @@ TEST(a_guarded_finding_is_told_at_free_and_at_synchronise) {
 
 TEST(guarded_memory_comes_back_after_the_quarantine) {
   Heap heap;
-  REQUIRE(heap.open(size_t{1} << 30, false, 0));
+  REQUIRE(heap.open(size_t{1} << 30, HeapAccess::Plain, 0));
   GuardedMemory guard(heap);
   // 100 times the quarantine's worth: without release the range would be full long before.
   for (int i = 0; i < 200; ++i) {

@@ -43,7 +43,7 @@ TEST(spans_never_overlap_and_coalesce) {
 
 TEST(small_allocations_are_packed) {
   Heap heap;
-  REQUIRE(heap.open(size_t{1} << 32, false, 0));
+  REQUIRE(heap.open(size_t{1} << 32, HeapAccess::Plain, 0));
   uintptr_t low = UINTPTR_MAX, high = 0;
   for (int i = 0; i < 10000; ++i) {
     void* p = heap.take(100);
@@ -59,7 +59,7 @@ TEST(small_allocations_are_packed) {
 
 TEST(alignment_follows_size) {
   Heap heap;
-  REQUIRE(heap.open(size_t{1} << 34, false, 64 * MiB));
+  REQUIRE(heap.open(size_t{1} << 34, HeapAccess::Plain, 64 * MiB));
   for (size_t size : {4 * KiB, 5000 * size_t{1}, 64 * KiB, 100 * KiB, MiB, 2 * MiB - 1}) {
     heap.take(512);  // shifts what follows
     CHECK_EQ(reinterpret_cast<uintptr_t>(heap.take(size)) % 4096, 0u);
@@ -70,7 +70,7 @@ TEST(alignment_follows_size) {
 
 TEST(freed_memory_stays_warm_up_to_the_bound) {
   Heap heap;
-  REQUIRE(heap.open(size_t{1} << 34, false, 32 * MiB));
+  REQUIRE(heap.open(size_t{1} << 34, HeapAccess::Plain, 32 * MiB));
   auto* first = static_cast<char*>(heap.take(16 * MiB));
   std::memset(first, 42, 16 * MiB);
   heap.give(first, 16 * MiB);
@@ -91,7 +91,7 @@ TEST(freed_memory_stays_warm_up_to_the_bound) {
 
 TEST(a_warm_span_is_cut_to_size_and_the_rest_stays_usable) {
   Heap heap;
-  REQUIRE(heap.open(size_t{1} << 34, false, 64 * MiB));
+  REQUIRE(heap.open(size_t{1} << 34, HeapAccess::Plain, 64 * MiB));
   void* whole = heap.take(12 * MiB);
   heap.give(whole, 12 * MiB);
   void* part = heap.take(8 * MiB);
@@ -103,7 +103,7 @@ TEST(a_warm_span_is_cut_to_size_and_the_rest_stays_usable) {
 
 TEST(a_small_address_is_not_reused_at_once) {
   Heap heap;
-  REQUIRE(heap.open(size_t{1} << 32, false, 0));
+  REQUIRE(heap.open(size_t{1} << 32, HeapAccess::Plain, 0));
   void* freed = heap.take(1000);
   heap.give(freed, 1000);
   for (int i = 0; i < 500; ++i) {
@@ -115,7 +115,7 @@ TEST(a_small_address_is_not_reused_at_once) {
 
 TEST(a_full_range_fails_and_recovers) {
   Heap heap;
-  REQUIRE(heap.open(64 * MiB, false, 16 * MiB));
+  REQUIRE(heap.open(64 * MiB, HeapAccess::Plain, 16 * MiB));
   std::vector<void*> taken;
   while (void* p = heap.take(4 * MiB)) taken.push_back(p);
   CHECK_GE(taken.size(), 10u);
@@ -127,7 +127,7 @@ TEST(a_full_range_fails_and_recovers) {
 
 TEST(heaps_are_thread_safe) {
   Heap heap;
-  REQUIRE(heap.open(size_t{1} << 34, false, 8 * MiB));
+  REQUIRE(heap.open(size_t{1} << 34, HeapAccess::Plain, 8 * MiB));
   const auto work = [&](unsigned seed) {
     std::mt19937 random(seed);
     std::vector<std::pair<unsigned char*, size_t>> mine;
@@ -154,7 +154,7 @@ TEST(heaps_are_thread_safe) {
 
 TEST(isolated_addresses_are_inaccessible_and_their_memory_is_not) {
   Heap heap;
-  REQUIRE(heap.open(size_t{1} << 32, true, 8 * MiB));
+  REQUIRE(heap.open(size_t{1} << 32, HeapAccess::Isolated, 8 * MiB));
   for (size_t size : {512 * size_t{1}, 100 * KiB, 4 * MiB}) {
     void* p = heap.take(size);
     REQUIRE(p != nullptr);

@@ -501,6 +501,120 @@ def arrays_that_look_at_device_memory() -> None:
     assert np.asarray(copy)[0] == 7
 
 
+@correct
+def two_halves_of_pinned_memory() -> None:
+    device = infinirt.Device(kind)
+    (stream,) = streams(1)
+    data = buffer(stream, 4 * SIZE)
+    staging = infinirt.PinnedPool(device).allocate(2 * SIZE, stream=stream)
+    array = np.asarray(staging)
+    halves = [(staging[:SIZE], array[:SIZE]), (staging[SIZE:], array[SIZE:])]
+    copied: list[infinirt.Event | None] = [None, None]
+    for number in range(4):
+        half, view = halves[number % 2]
+        event = copied[number % 2]
+        if event is not None:
+            event.sync()
+        view[:] = number
+        data[number * SIZE : (number + 1) * SIZE].copy_from(half, stream=stream)
+        copied[number % 2] = stream.record()
+    stream.sync()
+
+
+@correct
+def neighbours_on_one_page() -> None:
+    (stream,) = streams(1)
+    data = buffer(stream)
+    data.fill(3, stream=stream)
+    staging = infinirt.PinnedPool(infinirt.Device(kind)).allocate(SIZE, stream=stream)
+    array = np.asarray(staging)
+    staging[: SIZE // 2].copy_from(data[: SIZE // 2], stream=stream)
+    array[SIZE // 2 :] = 1  # the other half of the page
+    assert array[SIZE // 2 :].sum() == SIZE // 2
+    stream.sync()
+    assert array[0] == 3
+
+
+@correct
+def the_program_reads_beside_a_copy() -> None:
+    (stream,) = streams(1)
+    data = buffer(stream)
+    staging = infinirt.PinnedPool(infinirt.Device(kind)).allocate(SIZE, stream=stream)
+    array = np.asarray(staging)
+    array[:] = 5
+    data.copy_from(staging, stream=stream)
+    assert array[7] == 5  # both only read
+    stream.sync()
+    array[:] = 6
+
+
+@correct
+def a_host_function_tells() -> None:
+    (stream,) = streams(1)
+    data = buffer(stream)
+    staging = infinirt.PinnedPool(infinirt.Device(kind)).allocate(SIZE, stream=stream)
+    array = np.asarray(staging)
+    there = threading.Event()
+    data.fill(9, stream=stream)
+    staging.copy_from(data, stream=stream)
+    stream.launch_host_func(there.set)
+    there.wait()
+    assert array.sum() == 9 * SIZE
+    stream.sync()
+
+
+@correct
+def a_host_function_reads() -> None:
+    (stream,) = streams(1)
+    data = buffer(stream)
+    staging = infinirt.PinnedPool(infinirt.Device(kind)).allocate(SIZE, stream=stream)
+    array = np.asarray(staging)
+    sums: list[int] = []
+    data.fill(9, stream=stream)
+    staging.copy_from(data, stream=stream)
+    stream.launch_host_func(lambda: sums.append(int(array.sum())))
+    stream.sync()
+    assert sums == [9 * SIZE]
+
+
+@correct
+def an_event_that_is_asked_for() -> None:
+    (stream,) = streams(1)
+    data = buffer(stream)
+    staging = infinirt.PinnedPool(infinirt.Device(kind)).allocate(SIZE, stream=stream)
+    array = np.asarray(staging)
+    data.fill(2, stream=stream)
+    staging.copy_from(data, stream=stream)
+    event = stream.record()
+    while not event.is_done:
+        pass
+    assert array.sum() == 2 * SIZE
+
+
+@correct
+def another_thread_waits() -> None:
+    (stream,) = streams(1)
+    data = buffer(stream)
+    staging = infinirt.PinnedPool(infinirt.Device(kind)).allocate(SIZE, stream=stream)
+    array = np.asarray(staging)
+    data.fill(4, stream=stream)
+    staging.copy_from(data, stream=stream)
+    thread = threading.Thread(target=stream.sync)
+    thread.start()
+    thread.join()
+    assert array.sum() == 4 * SIZE
+
+
+@correct
+def managed_memory() -> None:
+    (stream,) = streams(1)
+    data = ok(rt.infinirtMallocManaged(SIZE, 1))
+    ok(rt.infinirtMemsetAsync(data, 1, SIZE, stream.handle))
+    stream.sync()
+    ctypes.memset(int(data), 2, SIZE)
+    ok(rt.infinirtFree(data))
+
+
 @pytest.fixture(params=["cpu", pytest.param("nvidia", marks=pytest.mark.gpu)])
 def devices(request: pytest.FixtureRequest) -> Iterator[str]:
     global kind
@@ -527,6 +641,21 @@ def test_nothing_is_found(program: Program, devices: str) -> None:
         sanitizer.stop()
     assert not sanitizer.problems
     assert not sanitizer.findings, "\n\n".join(finding.text() for finding in sanitizer.findings)
+
+
+def test_nothing_is_found_where_the_host_is_watched() -> None:
+    done = subprocess.run(
+        [
+            sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__,
+            "-k", "test_nothing_is_found and cpu and not in_ and not watched",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        cwd=ROOT,
+        env={**os.environ, "PYTEST_ADDOPTS": "", "INFINIRT_CPU_MEMORY": "watched"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
 
 
 EXAMPLES = [

@@ -84,7 +84,7 @@ infinirtError_t CpuEngine::fill(const FillWork& work) {
 }
 
 infinirtError_t CpuEngine::run_kernel(const KernelWork& work, int) {
-  return run_kernel_blocks(work, memory_.isolated() ? translate : nullptr);
+  return run_kernel_blocks(work, memory_.translates() ? translate : nullptr);
 }
 
 void CpuEngine::properties(int device, struct infinirtDeviceProp* properties) {

@@ -114,7 +114,7 @@ class MinimalEngine final : public EmulatedEngine {
 
   bool runs_kernels() const override { return true; }
   infinirtError_t run_kernel(const KernelWork& work, int) override {
-    return run_kernel_blocks(work, g_runtime->memory.isolated() ? translate : nullptr);
+    return run_kernel_blocks(work, g_runtime->memory.translates() ? translate : nullptr);
   }
   bool in_device_range(const void* pointer) const override { return g_runtime->memory.in_device_range(pointer); }
   void* host_address(const void* pointer) const override { return g_runtime->memory.backing(pointer); }

@@ -1,9 +1,12 @@
 #include "backends/cpu/heap.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <mutex>
+
+#include "core/watched_memory.h"
 
 namespace infinirt::cpu {
 
@@ -19,18 +22,33 @@ constexpr size_t kRestingBytes = size_t{4} << 20;
 
 }  // namespace
 
-bool Heap::open(size_t wanted, bool isolated, size_t cache_bytes) {
+// One file, seen at the heap's addresses and at `other`.
+bool Heap::map_twice(uintptr_t other) {
+  const int file = memfd_create("infinirt", MFD_CLOEXEC);
+  if (file < 0) return false;
+  bool good = ftruncate(file, static_cast<off_t>(range_.size)) == 0;
+  for (uintptr_t base : {range_.base, other}) {
+    good = good && mmap(reinterpret_cast<void*>(base), range_.size, PROT_NONE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
+                        file, 0) != MAP_FAILED;
+  }
+  close(file);
+  return good;
+}
+
+bool Heap::open(size_t wanted, HeapAccess access, size_t cache_bytes) {
   constexpr size_t kLeast = size_t{64} << 20;
   range_ = reserve_range(wanted, kLeast);
   if (range_.size == 0) return false;
-  if (isolated) {
+  watched_ = access == HeapAccess::Watched;
+  if (access != HeapAccess::Plain) {
     const ReservedRange memory = reserve_range(range_.size, range_.size);
-    if (memory.size == 0) return false;
+    if (memory.size == 0 || (watched_ && !map_twice(memory.base))) return false;
     offset_ = memory.base - range_.base;
   }
+  if (watched_) add_watchable(range_.base, range_.size);
   cache_limit_ = cache_bytes;
   const uintptr_t small_end = range_.base + range_.size / 16, medium_end = range_.base + range_.size / 4;
-  zones_.push_back(std::make_unique<Zone>(range_.base, small_end, kSmallUnit));
+  zones_.push_back(std::make_unique<Zone>(range_.base, small_end, watched_ ? kPage : kSmallUnit));
   zones_.push_back(std::make_unique<Zone>(small_end, medium_end, kPage));
   zones_.push_back(std::make_unique<Zone>(medium_end, range_.base + range_.size, kHugePage));
   return true;
@@ -50,6 +68,8 @@ bool Heap::make_ready(Zone& zone, uintptr_t end) {
   for (uintptr_t target : {std::min(zone.end, round_up(end, step)), round_up(end, kPage)}) {
     void* from = reinterpret_cast<void*>(zone.ready + offset_);
     if (mprotect(from, target - zone.ready, PROT_READ | PROT_WRITE) != 0) continue;
+    if (watched_ && mprotect(reinterpret_cast<void*>(zone.ready), target - zone.ready, PROT_READ | PROT_WRITE) != 0)
+      continue;
     if (zone.unit == kHugePage) madvise(from, target - zone.ready, MADV_HUGEPAGE);
     zone.ready = target;
     return true;
@@ -85,7 +105,7 @@ void* Heap::take(size_t size) {
       Zone& zone = *zones_[i];
       const size_t span = round_up(size, zone.unit);
       uintptr_t base = i > 0 ? take_cached(zone, span) : 0;
-      if (base == 0) base = take_fresh(zone, span, i > 0 ? zone.unit : size < kPage ? kSmallUnit : kPage);
+      if (base == 0) base = take_fresh(zone, span, i == 0 && size >= kPage ? kPage : zone.unit);
       if (base != 0) return reinterpret_cast<void*>(base);
     }
     evict_to(0);  // cached spans may be what is in the way
@@ -153,7 +173,7 @@ void Heap::evict_to(size_t bytes) {
 }
 
 void Heap::discard_pages(uintptr_t base, size_t size) {
-  madvise(reinterpret_cast<void*>(base + offset_), size, MADV_DONTNEED);
+  madvise(reinterpret_cast<void*>(base + offset_), size, watched_ ? MADV_REMOVE : MADV_DONTNEED);
 }
 
 size_t Heap::cached_bytes() {

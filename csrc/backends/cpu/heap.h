@@ -18,19 +18,27 @@
 
 namespace infinirt::cpu {
 
+// How the host reaches the memory.
+enum class HeapAccess : uint8_t {
+  Plain,
+  Isolated,  // not at the addresses handed out; the memory lies at a constant distance (see backing())
+  Watched,  // at these as well, and they can be shut (core/watched_memory.h): every span has its pages to itself
+};
+
 class Heap {
  public:
-  // `isolated`: the addresses handed out stay inaccessible; their memory lies at a constant distance (see backing()).
   // `cache_bytes`: how much freed memory keeps its pages. False when no address space could be had.
-  bool open(size_t wanted, bool isolated, size_t cache_bytes);
+  bool open(size_t wanted, HeapAccess access, size_t cache_bytes);
 
-  // Alignment: 512 below 4 KiB, 4 KiB below 2 MiB, else 2 MiB. Contents are undefined. Null when there is no room.
+  // Alignment: 512 below 4 KiB (4 KiB when watched), 4 KiB below 2 MiB, else 2 MiB. Contents are undefined. Null when there
+  // is no room.
   void* take(size_t size);
   // `size` as given to take().
   void give(void* pointer, size_t size);
 
   bool contains(const void* pointer) const { return range_.contains(pointer); }
-  bool isolated() const { return offset_ != 0; }
+  // Work has to go to backing().
+  bool translates() const { return offset_ != 0; }
   // Where the memory behind an address of this heap is. Other addresses are returned as they are.
   void* backing(const void* pointer) const {
     auto address = reinterpret_cast<uintptr_t>(pointer);
@@ -65,6 +73,7 @@ class Heap {
     size_t size;
   };
 
+  bool map_twice(uintptr_t other);
   Zone* zone_of(uintptr_t address);
   uintptr_t take_cached(Zone& zone, size_t size);
   uintptr_t take_fresh(Zone& zone, size_t size, size_t alignment);
@@ -78,6 +87,7 @@ class Heap {
   Mutex mutex_;
   ReservedRange range_;
   uintptr_t offset_ = 0;
+  bool watched_ = false;
   size_t cache_limit_ = 0;
   size_t cached_ = 0;
   uint64_t clock_ = 0;

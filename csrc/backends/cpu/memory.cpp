@@ -59,11 +59,13 @@ MemoryOptions memory_options_from_environment() {
       const std::string word = words.substr(start, end - start);
       if (word == "isolated") {
         options.isolated = true;
+      } else if (word == "watched") {
+        options.watched = true;
       } else if (word == "guarded") {
         options.guarded = true;
       } else if (word != "plain") {
-        options.problem =
-            "INFINIRT_CPU_MEMORY=" + words + " is not known; it may be plain, isolated, guarded or isolated,guarded";
+        options.problem = "INFINIRT_CPU_MEMORY=" + words +
+                          " is not known; it may be plain, or isolated, guarded and watched with commas between them";
       }
       start = end + 1;
     }
@@ -75,7 +77,9 @@ MemoryManager::MemoryManager(int devices, const MemoryOptions& options) : device
   const size_t wanted = generous_reservation();
   // Guarded memory keeps freed spans itself, poisoned; a second cache below it would only hide them.
   const size_t cache = options.guarded ? 0 : options.cache;
-  if (!device_heap_.open(wanted, options.isolated, cache) || !host_heap_.open(wanted / 4, false, cache / 4)) {
+  const HeapAccess device_access = options.isolated ? HeapAccess::Isolated : HeapAccess::Plain;
+  const HeapAccess host_access = options.watched ? HeapAccess::Watched : HeapAccess::Plain;
+  if (!device_heap_.open(wanted, device_access, cache) || !host_heap_.open(wanted / 4, host_access, cache / 4)) {
     problem_ =
         "no address space could be reserved for device memory; the limit on virtual memory (ulimit -v) is too low";
     return;

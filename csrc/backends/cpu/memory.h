@@ -21,6 +21,7 @@ bool parse_bytes(const char* text, size_t* bytes);
 
 struct MemoryOptions {
   bool isolated = false;  // INFINIRT_CPU_MEMORY=isolated: the host cannot touch device memory
+  bool watched = false;   // INFINIRT_CPU_MEMORY=watched: pinned and managed memory can be shut to the program
   bool guarded = false;   // INFINIRT_CPU_MEMORY=guarded: red zones, poison, quarantine
   size_t limit = 0;       // INFINIRT_CPU_MEMORY_LIMIT, per device; 0: none
   size_t cache = 0;       // INFINIRT_CPU_CACHE: how much freed memory stays warm
@@ -47,9 +48,10 @@ class MemoryManager {
   infinirtError_t verify(int device, const void* pointer);
 
   bool in_device_range(const void* pointer) const { return device_heap_.contains(pointer); }
-  bool isolated() const { return device_heap_.isolated(); }
-  // The memory behind any address: device addresses are translated, others are host memory already.
-  void* backing(const void* pointer) const { return device_heap_.backing(pointer); }
+  // Whether backing() is ever another address than the one given.
+  bool translates() const { return device_heap_.translates() || host_heap_.translates(); }
+  // Where work reaches the memory behind any address: that of isolated and of watched memory lies elsewhere.
+  void* backing(const void* pointer) const { return host_heap_.backing(device_heap_.backing(pointer)); }
 
   void lock_for_fork();
   void unlock_after_fork();

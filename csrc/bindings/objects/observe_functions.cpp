@@ -1,4 +1,5 @@
-// Traces, ranges, and the Python stacks of calls.
+// Traces, ranges, the Python stacks of calls, and accesses to memory that is watched.
+#include <atomic>
 #include <mutex>
 #include <string>
 #include <unordered_set>
@@ -116,6 +117,75 @@ PyObject* name_next_work(PyObject*, PyObject* name) {
   Py_RETURN_NONE;
 }
 
+// Threads of other libraries may be waited for by one that holds Python's lock: what they touch is told later.
+constexpr unsigned kMostUntold = 64;
+struct {
+  std::atomic<unsigned> count{0};
+  std::atomic<uintptr_t> address[kMostUntold];
+  std::atomic<int> writes[kMostUntold];
+} untold;
+PyObject* told_of_touches = nullptr;  // a callable; guarded by Python's lock
+
+// In the middle of an access, in the handler of its fault.
+void on_touch(const void* address, int writes) {
+  if (!Py_IsInitialized() || !PyGILState_GetThisThreadState()) {
+    const unsigned place = untold.count.fetch_add(1);
+    if (place >= kMostUntold) return;
+    untold.writes[place].store(writes);
+    untold.address[place].store(reinterpret_cast<uintptr_t>(address));
+    return;
+  }
+  const PyGILState_STATE state = PyGILState_Ensure();
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  if (told_of_touches) {
+    PyObject* told = Py_NewRef(told_of_touches);
+    PyObject* result =
+        PyObject_CallFunction(told, "KN", reinterpret_cast<unsigned long long>(address), PyBool_FromLong(writes));
+    if (!result) PyErr_WriteUnraisable(told);
+    Py_XDECREF(result);
+    Py_DECREF(told);
+  }
+  PyErr_Restore(type, value, traceback);
+  PyGILState_Release(state);
+}
+
+// watch_touches(hook): hook(address, writes) is called when a thread touches memory that is shut; None: no longer.
+PyObject* watch_touches(PyObject*, PyObject* hook) {
+  PyObject* before = told_of_touches;
+  told_of_touches = hook == Py_None ? nullptr : Py_NewRef(hook);
+  Py_XDECREF(before);
+  infinirtXSetTouchHook(told_of_touches ? on_touch : nullptr);
+  Py_RETURN_NONE;
+}
+
+// untold_touches(): (address, writes) of each access by a thread that Python does not know, since this was last asked.
+PyObject* untold_touches(PyObject*, PyObject*) {
+  const unsigned count = untold.count.exchange(0);
+  PyObject* list = PyList_New(0);
+  for (unsigned i = 0; list && i < count && i < kMostUntold; ++i) {
+    const uintptr_t address = untold.address[i].exchange(0);
+    if (!address) continue;  // being written
+    PyObject* touch =
+        Py_BuildValue("KN", static_cast<unsigned long long>(address), PyBool_FromLong(untold.writes[i].load()));
+    if (!touch || PyList_Append(list, touch) < 0) Py_CLEAR(list);
+    Py_XDECREF(touch);
+  }
+  return list;
+}
+
+// watch_memory(address, bytes, access): whether the memory can be watched.
+PyObject* watch_memory(PyObject*, PyObject* args) {
+  unsigned long long address = 0;
+  Py_ssize_t bytes = 0;
+  int access = 0;
+  if (!PyArg_ParseTuple(args, "Kni", &address, &bytes, &access)) return nullptr;
+  const infinirtError_t error =
+      infinirtXWatchMemory(reinterpret_cast<void*>(address), static_cast<size_t>(bytes), access);
+  if (error != infinirtSuccess && error != infinirtErrorNotSupported) return raise_error(error);
+  return PyBool_FromLong(error == infinirtSuccess);
+}
+
 PyObject* is_observed(PyObject*, PyObject*) { return PyBool_FromLong(infinirtXObserved()); }
 
 }  // namespace
@@ -129,6 +199,9 @@ PyMethodDef observe_functions[] = {{"keep_stacks", keep_stacks, METH_O, nullptr}
                                    {"range_pop", range_pop, METH_NOARGS, nullptr},
                                    {"name_next_work", name_next_work, METH_O, nullptr},
                                    {"is_observed", is_observed, METH_NOARGS, nullptr},
+                                   {"watch_touches", watch_touches, METH_O, nullptr},
+                                   {"untold_touches", untold_touches, METH_NOARGS, nullptr},
+                                   {"watch_memory", watch_memory, METH_VARARGS, nullptr},
                                    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace infinirt::objects

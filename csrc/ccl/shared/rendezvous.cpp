@@ -2,8 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -17,6 +15,7 @@
 #include <vector>
 
 #include "ccl/runtime.h"
+#include "ccl/thread.h"
 
 namespace infiniccl::shared {
 
@@ -228,16 +227,8 @@ struct Host {
   }
 };
 
-void* host_main(void* opaque) {
-  pthread_setname_np(pthread_self(), "infiniccl-host");
-  const std::unique_ptr<Host> host(static_cast<Host*>(opaque));
-  while (host->serve()) {
-  }
-  return nullptr;
-}
-
 bool start_host(const infinicclUniqueId_t& id, std::string* problem) {
-  auto host = std::make_unique<Host>();
+  auto host = std::make_shared<Host>();
   host->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_un address;
   const socklen_t length = address_of(id, &address);
@@ -247,19 +238,12 @@ bool start_host(const infinicclUniqueId_t& id, std::string* problem) {
                                    : errno_text("no socket to wait for the other ranks");
     return false;
   }
-  sigset_t all, before;  // signals are for the program's own threads
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_t thread;
-  const bool started = pthread_create(&thread, nullptr, host_main, host.get()) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (!started) {
-    *problem = "no thread to wait for the other ranks";
-    return false;
-  }
-  pthread_detach(thread);
-  host.release();
-  return true;
+  const bool started = start_thread("infiniccl-host", [host] {
+    while (host->serve()) {
+    }
+  });
+  if (!started) *problem = "no thread to wait for the other ranks";
+  return started;
 }
 
 int connect_to(const infinicclUniqueId_t& id, int64_t deadline) {

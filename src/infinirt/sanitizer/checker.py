@@ -59,6 +59,10 @@ class Checker:
         self.host = Timeline("the host")
         self.memory = Memory()
         self.streams: set[Stream] = set()
+        self.touched_by_work: set[Allocation] = (
+            set()
+        )  # memory that is the program's as well, since this was last looked at
+        self._told: Clock = {}  # work that the program may know to be over by other means than calls: a host function has run since
         self.findings: list[Finding] = []
         self._known: dict[tuple[object, ...], Finding] = {}
         self._report = report
@@ -175,8 +179,13 @@ class Checker:
             elif isinstance(action, End):
                 self._end(work, action.allocation)
             else:
+                self._told = joined(self._told, {**work.clock, work.timeline.number: work.tick})
                 for allocation in self.memory.all():
                     allocation.mark_written()
+
+    def is_pending(self, work: Work) -> bool:
+        """Whether the program cannot know that it is over."""
+        return not work.is_before(self.host.clock) and not work.is_before(self._told)
 
     # ---- memory
 
@@ -254,6 +263,8 @@ class Checker:
                 allocation.mark_written()
             return
         access = Access(work, touch.writes, touch.label)
+        if allocation.is_hosts:
+            self.touched_by_work.add(allocation)
         for first, last in touch.ranges:
             begin_, end = max(first, allocation.base), min(last, allocation.end)
             if last > allocation.end or first < allocation.base:
@@ -279,6 +290,15 @@ class Checker:
             self._never_written(access, allocation, segment)
             segment.written = True  # told once
         segment.readers = (*(each for each in segment.readers if not each.work.is_before(clock)), access)
+
+    def host_touches(self, allocation: Allocation, address: int, writes: bool, stack: Stack) -> None:
+        """The program itself reads or writes there."""
+        segment = allocation.segment_at(address)
+        before = [segment.writer, *(segment.readers if writes else ())]
+        for earlier in before:
+            if earlier is not None and self.is_pending(earlier.work):
+                self._host_too_early(address, writes, stack, allocation, segment, earlier)
+                return
 
     # ---- what is said
 
@@ -319,6 +339,33 @@ class Checker:
             allocation=allocation,
             key=(kinds.RACE, site(work.stack, work.call), site(other.stack, other.call)),
         )
+
+    def _host_too_early(
+        self,
+        address: int,
+        writes: bool,
+        stack: Stack,
+        allocation: Allocation,
+        segment: Segment,
+        earlier: Access,
+    ) -> None:
+        work = earlier.work
+        stream, issued = (
+            ("the launch's stream", "the launch") if work.where else (work.timeline.name, work.call)
+        )
+        does, doing = ("writes", "writing") if earlier.writes else ("reads", "reading")
+        self.found(
+            kinds.HOST,
+            f"the program {'writes' if writes else 'reads'} memory that {work.call} may still be {doing}",
+            [
+                Place(f"the program {'writes' if writes else 'reads'} {address:#x}", stack),
+                Place(f"{work.call} {does} {earlier.label}, {bytes_at(segment.begin, segment.end)}, {on(work)}", work.stack),
+            ],
+            f"wait for it first: stream.sync(), or event.sync() for an event recorded on {stream} after {issued}",
+            missing=f"nothing lets the program wait for {work.call} {on(work)}",
+            allocation=allocation,
+            key=(kinds.HOST, site(stack, "the program"), site(work.stack, work.call)),
+        )  # fmt: skip
 
     def _fix(self, work: Work, other: Work) -> str:
         if work.where and other.where and work.where == other.where:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from .. import Device
 from .findings import Finding
+from .host_memory import ask_for_watching
 from .observer import Sanitizer
 
 _PATIENCE = 1.0  # seconds
@@ -23,6 +24,7 @@ def run(command: list[str], json_file: str, leaks: bool) -> int:
     if not Path(script).is_file():
         print(f"infinirt sanitize: there is no file {script}", file=sys.stderr)
         return 2
+    ask_for_watching()
     sanitizer = Sanitizer(_say)
     status = _run_script(sanitizer, script, arguments)
     if leaks and status == 0:

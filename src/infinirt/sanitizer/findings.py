@@ -15,9 +15,10 @@ UNWRITTEN = "read of memory never written"
 OUT_OF_BOUNDS = "out of bounds"
 LEAK = "leak"
 EVENT = "event misuse"
+HOST = "host access before completion"
 DOUBLE_FREE = "double free"
 KINDS = (
-    RACE, USE_AFTER_FREE, FREE_IN_USE, UNWRITTEN, OUT_OF_BOUNDS, LEAK, EVENT, DOUBLE_FREE,
+    RACE, USE_AFTER_FREE, FREE_IN_USE, UNWRITTEN, OUT_OF_BOUNDS, LEAK, EVENT, DOUBLE_FREE, HOST,
 )  # fmt: skip
 
 

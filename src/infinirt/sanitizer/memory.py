@@ -45,6 +45,7 @@ class Allocation:
     freed: Work | None = None
     used_by: list[int] = field(default_factory=list)  # streams that the free waits for, as recorded
     of_graph: bool = False  # lives in launches of a graph
+    watchable: bool = True  # until the runtime says that it is not
     opaque: bool = False  # somebody has it that cannot be seen: other processes, other libraries
     segments: list[Segment] = field(default_factory=list)
 
@@ -64,6 +65,9 @@ class Allocation:
     @property
     def end(self) -> int:
         return self.base + self.size
+
+    def segment_at(self, address: int) -> Segment:
+        return self.segments[bisect.bisect_right(self.segments, address, key=lambda each: each.begin) - 1]
 
     def touched(self, begin: int, end: int) -> Iterator[Segment]:
         """The segments of these bytes, cut so that they hold no others; they may be changed."""

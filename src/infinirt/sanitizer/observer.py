@@ -12,12 +12,14 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
+from .. import _core
 from .. import runtime as runtime  # the library is loaded
 from ..__main__ import installed_root
 from .calls import Call, Calls, Declared
 from .checker import Checker, Device
 from .clocks import Stack
 from .findings import Finding
+from .host_memory import HostMemory
 
 _POINTER = ctypes.sizeof(ctypes.c_void_p)
 _DEEPEST = 24  # frames of a stack
@@ -80,6 +82,7 @@ class Sanitizer:
     def __init__(self, report: Callable[[Finding], None] | None = None) -> None:
         self._checker = Checker(report)
         self._calls = Calls(self._checker, self._kernel_pointers)
+        self._host_memory = HostMemory(self._checker)
         self._lock = threading.RLock()
         self._thread = threading.local()
         self._signatures: dict[bytes, tuple[str, ...]] = {}
@@ -104,6 +107,7 @@ class Sanitizer:
         observer = _Observer(ctypes.sizeof(_Observer), None, _CALLBACK(), callback, None, None)
         _kept.extend((callback, observer))
         self._set(ctypes.byref(observer))
+        _core.watch_touches(self._touched)
         self._running = True
 
     def stop(self) -> None:
@@ -111,6 +115,10 @@ class Sanitizer:
         if self._running and os.getpid() == self._process:
             self._running = False
             self._set(None)
+            with self._lock:
+                self._take_untold()
+                self._host_memory.open_all()
+            _core.watch_touches(None)
 
     def end(self) -> None:
         """The program is over: what it has not freed is a leak."""
@@ -136,15 +144,35 @@ class Sanitizer:
             if len(waiting) > 1:
                 return  # the checker's own objects were collected as garbage, or it called itself: later
             with self._lock:
+                self._take_untold()
                 while waiting:
                     self._calls.take(waiting[0])
                     waiting.pop(0)
+                self._host_memory.settle()
         except Exception as error:  # never into the program
             self._waiting().clear()
             self.problems.append(f"{type(error).__name__}: {error}")
         finally:
             if collects:
                 gc.enable()
+
+    def _touched(self, address: int, writes: bool) -> None:
+        """In the middle of the program's own access to memory."""
+        if not self._running:
+            return
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            with self._lock:
+                self._host_memory.touched(address, writes, _stack(sys._getframe(1)))
+        finally:
+            if collects:
+                gc.enable()
+
+    def _take_untold(self) -> None:
+        """Of threads that have no Python stack."""
+        for address, writes in _core.untold_touches():
+            self._host_memory.touched(address, writes, ())
 
     def _waiting(self) -> list[Call]:
         """Calls of this thread that the checker has not taken yet."""
@@ -221,7 +249,7 @@ _HIDDEN = (
 
 def _is_hidden(file: str) -> bool:
     if "site-packages" in file.removeprefix(_SITE):
-        return f"{os.sep}_pytest{os.sep}" in file or f"{os.sep}pluggy{os.sep}" in file
+        return any(f"{os.sep}{package}{os.sep}" in file for package in ("_pytest", "pluggy", "numpy"))
     return file.startswith(_HIDDEN)
 
 

@@ -9,7 +9,12 @@ from collections.abc import Generator
 
 import pytest
 
+from .host_memory import ask_for_watching
 from .observer import Sanitizer
+
+
+def pytest_configure() -> None:
+    ask_for_watching()
 
 
 @pytest.hookimpl(wrapper=True)
