@@ -55,7 +55,7 @@ def check_drawable(path: Path) -> None:
             assert any(begin - 0.0015 <= event["ts"] <= end + 0.0015 for begin, end in spans), event
     for pair in flows.values():
         assert [event["ph"] for event in pair] == ["s", "f"]
-        assert pair[0]["ts"] <= pair[1]["ts"] + 0.0015 or pair[0]["name"] == "issue"
+        assert pair[0]["ts"] <= pair[1]["ts"], "viewers drop an arrow that leads back in time"
     named = {(e["pid"], e["tid"]) for e in events(path) if e["ph"] == "M" and e["name"] == "thread_name"}
     assert tracks.keys() <= named
 

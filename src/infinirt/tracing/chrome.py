@@ -7,6 +7,7 @@ each thread. Arrows lead from calls to the work they issued, and from work to wh
 from __future__ import annotations
 
 import bisect
+import os
 from collections.abc import Iterable, Iterator
 
 from .records import Call, Process, Work
@@ -115,7 +116,7 @@ class _Picture:
     def events(self) -> Iterator[Event]:
         process = self._process
         who = f"rank {process.rank} · " if process.rank is not None else ""
-        yield _meta(self._own, 0, "process_name", f"{who}calls of {process.command or 'the program'}")
+        yield _meta(self._own, 0, "process_name", f"{who}calls of {_program(process.command)}")
         yield {
             "ph": "M",
             "pid": self._own,
@@ -197,17 +198,13 @@ class _Picture:
             yield self._slice(pid, track, work.title, work.kind, work.begin, work.end, args)
             call = self._calls.get(work.call)
             if call is not None and work.node < 0:
-                yield from self._arrow(
-                    "issue",
-                    (self._own, call.thread),
-                    max(call.begin, call.end - 1),
-                    (pid, track),
-                    work.begin,
-                )
+                out = max(call.begin, min(call.end - 1, work.begin))  # work may begin before its call returns
+                yield from self._arrow("issue", (self._own, call.thread), out, (pid, track), work.begin)
 
     def _arrow(
         self, name: str, source: tuple[int, int], out: int, target: tuple[int, int], into: int
     ) -> Iterator[Event]:
+        into = max(into, out)  # viewers drop an arrow that leads back in time
         number = next(self._flows)
         head: Event = {"name": name, "cat": name, "id": number}
         yield {**head, "ph": "s", "pid": source[0], "tid": source[1], "ts": self._us(out)}
@@ -257,6 +254,14 @@ class _Picture:
                     target = self._placed[id(work)]
                     yield from self._arrow("order", self._placed[id(source)], out, target, work.begin)
                 latest[stream] = work
+
+
+def _program(command: str) -> str:
+    """Short, since viewers cut it: the script that Python runs, or the program."""
+    words = [os.path.basename(word) if not word.startswith("-") else word for word in command.split()[:3]]
+    if len(words) > 1 and words[0].startswith("python"):
+        return words[2] if words[1] == "-m" and len(words) > 2 else words[1]
+    return words[0] if words else "the program"
 
 
 def _shown(value: int | tuple[int, int, int]) -> object:
