@@ -54,9 +54,17 @@ def dtype_number(dtype: Any) -> int:
     return found
 
 
-def operand(given: Any, dtype: Any, argument: str) -> Operand:
-    """The memory behind a Buffer, a tensor of infinicore's, an array of NumPy's or a CPU tensor of PyTorch's."""
+def operand(given: Any, dtype: Any, argument: str, *, reduces: bool = False) -> Operand:
+    """The memory behind a Buffer, a tensor of infinicore's, an array of NumPy's or a CPU tensor of PyTorch's.
+
+    A Buffer's elements are bytes where nothing is said: that will do for what only moves them.
+    """
     if isinstance(given, infinirt.Buffer):
+        if dtype is None and reduces:
+            raise TypeError(
+                f"{argument} is a Buffer, which does not say what its elements are, and they are to be added up or compared:"
+                ' give dtype="float32", or what they are'
+            )
         number = BYTE if dtype is None else dtype_number(dtype)
         count, rest = divmod(given.size, _SIZES[number])
         if rest:

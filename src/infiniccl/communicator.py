@@ -47,7 +47,8 @@ class Communicator:
     arrays, CPU tensors of PyTorch's, tensors that share their memory): that is complete when the call returns, or, inside
     `group()`, when the group has ended.
 
-    Memory is a tensor, a `Buffer` (then `dtype` says what is in it), or an array of the host's.
+    Memory is a tensor, a `Buffer` (then `dtype` says what is in it; reductions must be told, others move bytes), or an array of the
+    host's.
 
     >>> import infiniccl, infinirt
     >>> comms = infiniccl.init_all([0, 0])
@@ -153,7 +154,7 @@ class Communicator:
         >>> bytes(buffers[0])
         b'\\x02\\x04\\x06\\x08'
         """
-        source, target = _both(send, send if recv is None else recv, dtype)
+        source, target = _both(send, send if recv is None else recv, dtype, reduces=True)
         _check_sizes(source, target, source.elements, source.elements)
         self._issue(
             stream,
@@ -200,7 +201,7 @@ class Communicator:
         stream: infinirt.Stream | None = None,
     ) -> None:
         """`recv` of rank `root` becomes the reduction of all `send`; without `recv`, `send` of that rank."""
-        source, target = _both(send, send if recv is None else recv, dtype)
+        source, target = _both(send, send if recv is None else recv, dtype, reduces=True)
         _check_sizes(source, target, source.elements, source.elements)
         self._issue(
             stream,
@@ -257,7 +258,7 @@ class Communicator:
         stream: infinirt.Stream | None = None,
     ) -> None:
         """`recv` of rank i becomes the i-th part of the reduction of all `send`."""
-        source, target = _both(send, recv, dtype)
+        source, target = _both(send, recv, dtype, reduces=True)
         _check_sizes(source, target, self._size * target.elements, target.elements)
         self._issue(
             stream,
@@ -281,7 +282,7 @@ class Communicator:
         stream: infinirt.Stream | None = None,
     ) -> None:
         """As `reduce_scatter`, with `counts[i]` elements for rank i."""
-        source, target = _both(send, recv, dtype)
+        source, target = _both(send, recv, dtype, reduces=True)
         self._check_counts(counts)
         _check_sizes(source, target, sum(counts), counts[self._rank])
         self._issue(
@@ -430,9 +431,9 @@ class Communicator:
             raise ValueError(f"counts has {len(counts)} entries; there are {self._size} ranks")
 
 
-def _both(send: Any, recv: Any, dtype: Any) -> tuple[Operand, Operand]:
-    source = operand(send, dtype, "send")
-    return source, source if recv is send else operand(recv, dtype, "recv")
+def _both(send: Any, recv: Any, dtype: Any, *, reduces: bool = False) -> tuple[Operand, Operand]:
+    source = operand(send, dtype, "send", reduces=reduces)
+    return source, source if recv is send else operand(recv, dtype, "recv", reduces=reduces)
 
 
 def _check_sizes(send: Operand, recv: Operand, send_count: int, recv_count: int) -> None:

@@ -87,12 +87,19 @@ def strided_empty(
     return memory.as_strided(shape, steps)
 
 
+def _checked(given: Any) -> _core.dtype:
+    if not isinstance(given, _core.dtype):
+        hint = f", such as infinicore.{given}" if isinstance(given, str) else ""
+        raise TypeError(f"dtype is {given!r}; an infinicore.dtype was expected{hint}")
+    return given
+
+
 def zeros(size: _Sizes, *, dtype: _Dtype = None, device: Any = None, pin_memory: bool = False) -> Tensor:
     """A tensor of zeros."""
     if pin_memory:
         return empty(size, dtype=dtype, device=device, pin_memory=True).zero_()
     wanted = float32 if dtype is None else dtype
-    return _core.filled(place_for(device), wanted, _shape(size), bytes(wanted.itemsize))
+    return _core.filled(place_for(device), wanted, _shape(size), bytes(_checked(wanted).itemsize))
 
 
 def ones(size: _Sizes, *, dtype: _Dtype = None, device: Any = None, pin_memory: bool = False) -> Tensor:
@@ -100,7 +107,7 @@ def ones(size: _Sizes, *, dtype: _Dtype = None, device: Any = None, pin_memory: 
     if pin_memory:
         return empty(size, dtype=dtype, device=device, pin_memory=True).fill_(1)
     wanted = float32 if dtype is None else dtype
-    return _core.filled(place_for(device), wanted, _shape(size), _encoded(1, wanted))
+    return _core.filled(place_for(device), wanted, _shape(size), _encoded(1, _checked(wanted)))
 
 
 def full(size: _Sizes, fill_value: float, *, dtype: _Dtype = None, device: Any = None) -> Tensor:

@@ -15,6 +15,7 @@ _PARTS = {
     "--include-dir": "include",
     "--lib-dir": "lib",
     "--cmake-dir": "lib/cmake/InfiniRT",
+    "--pkgconfig-dir": "lib/pkgconfig",
     "--v0-root": "v0",
     "--paddle-plugin-dir": "paddle_plugin",
 }
@@ -43,12 +44,19 @@ def part_path(flag: str) -> Path:
     return path
 
 
+def print_parts(arguments: list[str]) -> bool:
+    """Whether these were path flags; then each has been answered with a line."""
+    if not arguments or not all(argument in _PARTS for argument in arguments):
+        return False
+    for flag in arguments:
+        print(part_path(flag))
+    return True
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Answers path flags, one line each in the order given, or hands everything to the command line."""
     given = sys.argv[1:] if arguments is None else arguments
-    if given and all(argument in _PARTS for argument in given):
-        for flag in given:
-            print(part_path(flag))
+    if print_parts(given):
         return 0
     if importlib.util.find_spec("infinirt.tools") is None:
         print(f"usage: python -m infinirt [{' | '.join(_PARTS)}]", file=sys.stderr)

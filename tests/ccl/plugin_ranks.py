@@ -140,7 +140,7 @@ def refusals() -> None:
     buffer = comm.device.allocate(64)
     calls: list[Callable[[], object]] = [
         lambda: comm.all_reduce(np.ones(4), stream=stream),
-        lambda: comm.all_reduce(infinirt.Device("cpu").allocate(4), stream=stream),
+        lambda: comm.all_reduce(infinirt.Device("cpu").allocate(4), dtype="uint8", stream=stream),
         lambda: comm.all_reduce(buffer, dtype="float8", stream=stream),
         lambda: infiniccl.init_rank(1, infiniccl.named_id("some"), 0, "toy:0"),
         lambda: infiniccl.init_all(["toy:0", "cpu:0"]),

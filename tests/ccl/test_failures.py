@@ -290,9 +290,11 @@ def test_python_arguments(pair: Pair, device: infinirt.Device) -> None:
     with pytest.raises(ValueError, match="gaps"):
         comm.all_reduce(np.zeros((4, 4))[:, 1])
     with pytest.raises(ValueError, match="op is 'most'"):
-        comm.all_reduce(ints(device, 4), op="most")
+        comm.all_reduce(ints(device, 4), dtype="int32", op="most")
     with pytest.raises(ValueError, match="recv has 4 elements; 8 were expected"):
         comm.all_gather(ints(device, 4), ints(device, 4), dtype="int32")
+    with pytest.raises(TypeError, match="what its elements are"):
+        comm.all_reduce(device.allocate(8))
     with pytest.raises(ValueError, match="no whole number"):
         comm.all_reduce(device.allocate(3), dtype="int32")
     with pytest.raises(infinirt.InvalidDeviceError):

@@ -719,8 +719,13 @@ PyObject* apply(Symbol symbol, PyObject* first, PyObject* second, bool in_place)
   const bool number = is_tensor(first) && (PyFloat_Check(second) || PyLong_Check(second));
   const bool reflected = is_tensor(second) && (PyFloat_Check(first) || PyLong_Check(first));
   if (!number && !reflected && !(is_tensor(first) && is_tensor(second)) &&
-      !(is_tensor(first) ? is_number(second) : is_number(first)))
-    Py_RETURN_NOTIMPLEMENTED;
+      !(is_tensor(first) ? is_number(second) : is_number(first))) {
+    PyObject* other = is_tensor(first) ? second : first;
+    if (!PyObject_HasAttrString(other, "__array_interface__")) Py_RETURN_NOTIMPLEMENTED;
+    PyErr_Format(PyExc_TypeError, "a tensor and a %s: make a tensor of it first, infinicore.from_numpy(array)",
+                 Py_TYPE(other)->tp_name);
+    return nullptr;
+  }
   PyObject* values[kMaxParameters] = {first, second};
   // A product with a number is one launch, not two; of integers the number must not lose what does not fit.
   if (symbol == Symbol::Mul && (number || reflected)) {

@@ -1,5 +1,7 @@
 #include "bindings/objects/device.h"
 
+#include <strings.h>
+
 #include <climits>
 #include <cstdlib>
 #include <cstring>
@@ -95,6 +97,17 @@ TypeRow* find_row_by_text(const char* type) {
   return nullptr;
 }
 
+// What other projects call a device type.
+std::string name_here(const char* type) {
+  constexpr std::pair<const char*, const char*> kElsewhere[] = {
+      {"cuda", "nvidia"}, {"gpu", "nvidia"},     {"hip", "amd"},    {"rocm", "amd"},      {"musa", "moore"},
+      {"maca", "metax"},  {"corex", "iluvatar"}, {"npu", "ascend"}, {"mlu", "cambricon"}, {"xpu", "kunlun"}};
+  for (const auto& [elsewhere, here] : kElsewhere) {
+    if (strcasecmp(type, elsewhere) == 0) return std::string(" (what others call ") + type + " is '" + here + "' here)";
+  }
+  return strcasecmp(type, "cpu") == 0 ? " (names are in small letters)" : "";
+}
+
 TypeRow* row_of(const char* type) {
   if (TypeRow* row = find_row(type)) return with_devices(row);
   if (!refresh_rows()) return nullptr;
@@ -115,8 +128,8 @@ TypeRow* row_of(const char* type) {
     if (infinirtXGetPluginInfo(&info, i) == infinirtSuccess && *info.problem)
       refused += std::string("; plugin ") + info.path + " was refused: " + info.problem;
   }
-  raise_error(infinirtErrorInvalidDevice, "there is no device type '%s'; known types: %s%s", type, known.c_str(),
-              refused.c_str());
+  raise_error(infinirtErrorInvalidDevice, "there is no device type '%s'%s; known types: %s%s", type,
+              name_here(type).c_str(), known.c_str(), refused.c_str());
   return nullptr;
 }
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from . import findings as kinds
 from .clocks import Clock, Stack, Timeline, Work, begin, join_all, joined
-from .findings import Finding, Place, bytes_at, described, on, site
+from .findings import Finding, Place, bytes_at, described, named, on, site
 from .graphs import Action, Anything, Begin, End, Executable, Graph, Node, Touch
 from .memory import Access, Allocation, Memory, Segment
 
@@ -246,7 +246,7 @@ class Checker:
             ],
             f"let {work.timeline.name} wait for an event recorded on {user.timeline.name} after {user.call}, or free it on"
             f" {user.timeline.name}; for cached memory, record_stream() says who else uses it",
-            missing=f"nothing orders {user.call} {on(user)} before the free {on(work)}",
+            missing=f"nothing orders {named(user)} {on(user)} before the free {on(work)}",
             allocation=allocation,
             key=(kinds.FREE_IN_USE, site(work.stack, work.call), site(user.stack, user.call)),
         )  # fmt: skip
@@ -362,22 +362,23 @@ class Checker:
                 Place(f"{work.call} {does} {earlier.label}, {bytes_at(segment.begin, segment.end)}, {on(work)}", work.stack),
             ],
             f"wait for it first: stream.sync(), or event.sync() for an event recorded on {stream} after {issued}",
-            missing=f"nothing lets the program wait for {work.call} {on(work)}",
+            missing=f"nothing lets the program wait for {named(work)} {on(work)}",
             allocation=allocation,
             key=(kinds.HOST, site(stack, "the program"), site(work.stack, work.call)),
         )  # fmt: skip
 
     def _fix(self, work: Work, other: Work) -> str:
+        later, earlier = named(work), named(other)
         if work.where and other.where and work.where == other.where:
-            return f"both are nodes of one graph: let the node of {work.call} come after that of {other.call}"
+            return f"both are nodes of one graph: let the node of {later} come after that of {earlier}"
         return (
-            f"{work.timeline.name} should wait for an event recorded on {other.timeline.name} after {other.call}:"
-            " stream.wait(other_stream.record()) before the later call"
+            f"{work.timeline.name} should wait for an event recorded on {other.timeline.name} after {earlier}:"
+            f" stream.wait(other_stream.record()) before {later}"
         )
 
     def _missing(self, work: Work, other: Work) -> str:
         """Which edge is not there, and why one that looks as if it were is none."""
-        text = f"{other.call} {on(other)} before {work.call} {on(work)}"
+        text = f"{named(other)} {on(other)} before {named(work)} {on(work)}"
         waiting = next((each for each in self.streams if each.timeline is work.timeline), None)
         for event, stood_for in reversed(waiting.waits if waiting else []):
             if event.stream is None and event.clock is None:
@@ -432,20 +433,22 @@ class Checker:
 
     def end(self) -> None:
         """The program is over: what was allocated and never freed is a leak."""
+        places: dict[tuple[object, ...], list[Allocation]] = {}
         for allocation in self.memory.all():
             if allocation.is_leak:
-                self.found(
-                    kinds.LEAK,
-                    f"{allocation.size:,} bytes of {allocation.kind} were never freed",
-                    [
-                        Place(
-                            f"{allocation.call} allocated {bytes_at(allocation.base, allocation.end)}",
-                            allocation.stack,
-                        )
-                    ],
-                    "free it when its last use has been issued",
-                    key=(kinds.LEAK, site(allocation.stack, allocation.call)),
+                places.setdefault((kinds.LEAK, site(allocation.stack, allocation.call)), []).append(
+                    allocation
                 )
+        for key, leaked in places.items():
+            first = leaked[0]
+            times = f" ({len(leaked)} allocations)" if len(leaked) > 1 else ""
+            self.found(
+                kinds.LEAK,
+                f"{sum(each.size for each in leaked):,} bytes of {first.kind} were never freed{times}",
+                [Place(f"{first.call} allocated {bytes_at(first.base, first.end)}", first.stack)],
+                "free it when its last use has been issued",
+                key=key,
+            )
 
 
 def _verb(access: Access) -> str:

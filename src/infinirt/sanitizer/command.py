@@ -21,8 +21,9 @@ FOUND = 9  # the exit status when the program itself succeeded
 
 def run(command: list[str], json_file: str, leaks: bool) -> int:
     script, *arguments = command
-    if not Path(script).is_file():
-        print(f"infinirt sanitize: there is no file {script}", file=sys.stderr)
+    problem = _why_not(script)
+    if problem:
+        print(f"infinirt sanitize: {problem}", file=sys.stderr)
         return 2
     ask_for_watching()
     sanitizer = Sanitizer(_say)
@@ -32,10 +33,30 @@ def run(command: list[str], json_file: str, leaks: bool) -> int:
         sanitizer.end()
     sanitizer.stop()
     _summary(sanitizer)
+    if status != 0:
+        print(
+            f"infinirt sanitize: the program itself failed (exit status {status}): only what it did before was looked at",
+            file=sys.stderr,
+        )
+    if sanitizer.unwatched:
+        print(
+            f"infinirt sanitize: {sanitizer.unwatched}: what the program itself does with it was not looked at",
+            file=sys.stderr,
+        )
     if json_file:
         found = [finding.as_json() for finding in sanitizer.findings]
         Path(json_file).write_text(json.dumps({"findings": found, "problems": sanitizer.problems}, indent=1))
     return status or (FOUND if sanitizer.findings else 0)
+
+
+def _why_not(script: str) -> str:
+    """Why this cannot be run; nothing if it can."""
+    if not Path(script).is_file():
+        hint = "; leave the interpreter out" if Path(script).name.startswith("python") else ""
+        return f"there is no file {script}; a Python script and its arguments were expected{hint}"
+    if b"\0" in Path(script).read_bytes()[:4096]:
+        return f"{script} is no Python script; programs in other languages cannot be looked at, only traced (infinirt trace)"
+    return ""
 
 
 def _run_script(sanitizer: Sanitizer, script: str, arguments: list[str]) -> int:

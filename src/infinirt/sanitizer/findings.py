@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -85,6 +86,14 @@ def described(allocation: Allocation) -> str:
     if allocation.stack:
         where += f" at {allocation.stack[0]}"
     return f"{allocation.size:,} bytes of {allocation.kind} at {allocation.base:#x}{where}"
+
+
+def named(work: Work) -> str:
+    """The call with its place: a program has many of one name."""
+    if not work.stack:
+        return work.call
+    where = work.stack[0].partition(" in ")[0]
+    return f"{work.call} ({os.path.basename(where)})"
 
 
 def on(work: Work) -> str:

@@ -28,6 +28,7 @@ class HostMemory:
     def __init__(self, checker: Checker) -> None:
         self._checker = checker
         self._shut: dict[Allocation, dict[Range, int]] = {}
+        self.unwatched = ""  # the first memory that could not be watched
 
     def settle(self) -> None:
         """After a call: what it made work use is shut, what it waited for is opened."""
@@ -79,6 +80,7 @@ class HostMemory:
                 continue
             if not _core.watch_memory(first, last - first, access):
                 allocation.watchable = False
+                self.unwatched = self.unwatched or f"{allocation.kind} cannot be watched here"
                 return
             shut[first, last] = access
         if shut:

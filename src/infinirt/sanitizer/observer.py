@@ -99,6 +99,11 @@ class Sanitizer:
             return sum(each.is_leak for each in self._checker.memory.all())
 
     @property
+    def unwatched(self) -> str:
+        """Memory that the program reaches by itself and that could not be watched; "" if there was none."""
+        return self._host_memory.unwatched
+
+    @property
     def findings(self) -> list[Finding]:
         return self._checker.findings
 
@@ -247,10 +252,13 @@ _HIDDEN = (
 )
 
 
+_LIBRARIES = tuple(f"{os.sep}{name}{os.sep}" for name in ("_pytest", "pluggy", "numpy"))
+
+
 def _is_hidden(file: str) -> bool:
-    if "site-packages" in file.removeprefix(_SITE):
-        return any(f"{os.sep}{package}{os.sep}" in file for package in ("_pytest", "pluggy", "numpy"))
-    return file.startswith(_HIDDEN)
+    if any(name in file for name in _LIBRARIES):
+        return True
+    return file.startswith(_HIDDEN) and "site-packages" not in file.removeprefix(_SITE)
 
 
 def _stack(frame: FrameType | None) -> Stack:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -9,13 +10,33 @@ import typer
 app = typer.Typer(
     name="infinirt",
     help="One runtime for every accelerator: what is here, and does it work?",
-    epilog="python -m infinirt --include-dir | --lib-dir | --cmake-dir | --v0-root prints where the parts are.",
+    epilog="infinirt --include-dir | --lib-dir | --cmake-dir | --pkgconfig-dir | --v0-root prints where the parts are.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from infinirt import __version__
+
+        print(f"InfiniRT {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Print the version, and nothing else."
+        ),
+    ] = False,
+) -> None:
+    """One runtime for every accelerator: what is here, and does it work?"""
 
 
 @app.command()
@@ -236,7 +257,10 @@ def new_backend(
 
 def main() -> None:
     """Entry point of the `infinirt` script and of `python -m infinirt`."""
-    app()
+    from infinirt.__main__ import print_parts
+
+    if not print_parts(sys.argv[1:]):
+        app()
 
 
 if __name__ == "__main__":

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+from functools import cache
+from pathlib import Path
+
 from .. import GROUPS, OPERATORS
 from ..model import COMPLEX, EVERYTHING, FLOATS, INTEGERS, Each, Operator
 from .header import declarations
@@ -48,9 +52,37 @@ def signature(operator: Operator) -> str:
     return f"{outputs} from {', '.join(f'`{n}`' for n in [*inputs, *given]) or 'nothing'}"
 
 
+# Functions that are written out: of infinicore, and of its nn.functional.
+_WRITTEN = Path(__file__).resolve().parents[3] / "infinicore"
+_MODULES = {
+    "": ("functions", "indexing", "moving", "products", "selection"),
+    ", *nn*": ("nn/spatial", "nn/normalisation"),
+}
+
+
+@cache
+def written_functions() -> dict[str, str]:
+    """Name and how it is shown, of each function that is written out."""
+    found: dict[str, str] = {}
+    for mark, modules in _MODULES.items():
+        for file in (_WRITTEN / f"{module}.py" for module in modules):
+            if not file.is_file():  # the schema stands alone
+                continue
+            for node in ast.parse(file.read_text()).body:
+                if not isinstance(node, ast.FunctionDef) or node.name.startswith("_"):
+                    continue
+                for argument in ast.walk(node.args):
+                    if isinstance(argument, ast.arg):
+                        argument.annotation = None
+                found.setdefault(node.name, f"`{node.name}({ast.unparse(node.args)})`{mark}")
+    return found
+
+
 def python_form(operator: Operator) -> str:
     if operator not in PUBLIC:
-        return f"`{operator.symbol}`" if operator.symbol else ""
+        written = written_functions().get(operator.python_name, "")
+        symbol = f"`{operator.symbol}`" if operator.symbol else ""
+        return ", ".join(text for text in (written, symbol) if text)
     text = f"`{operator.python_name}({', '.join(python_parameters(operator))})`"
     if operator.functional:
         text += ", *nn*" + (" with `inplace`" if operator.inplace else "")
