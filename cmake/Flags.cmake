@@ -23,7 +23,8 @@ elseif(INFINIRT_SANITIZE)
   message(FATAL_ERROR "INFINIRT_SANITIZE is '${INFINIRT_SANITIZE}': it must be empty, thread or address")
 endif()
 if(INFINIRT_SANITIZE)
-  target_compile_options(infinirt_flags INTERFACE ${sanitizers} -g -O1 -fno-omit-frame-pointer)
+  target_compile_options(infinirt_flags INTERFACE ${sanitizers} -g -fno-omit-frame-pointer
+    $<$<NOT:$<BOOL:$<TARGET_PROPERTY:INFINIRT_IS_TEST>>>:-O1>)
   target_link_options(infinirt_flags INTERFACE ${sanitizers})
 endif()
 

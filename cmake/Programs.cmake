@@ -26,10 +26,8 @@ if(INFINIRT_BUILD_TESTS)
       target_link_libraries(${name} PRIVATE infinirt_objects)
     endif()
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/cpp)
-    if(NOT INFINIRT_SANITIZE)
-      target_compile_options(${name} PRIVATE -O0) # what they call is compiled as it should be; they run once
-    endif()
-    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+    target_compile_options(${name} PRIVATE -O0) # what they call is compiled as it should be; they run once
+    set_target_properties(${name} PROPERTIES INFINIRT_IS_TEST ON RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
     add_test(NAME ${name} COMMAND ${name})
   endforeach()
 endif()

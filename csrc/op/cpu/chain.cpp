@@ -200,7 +200,7 @@ StepWork work_of(const ChainStep& step) {
   work.kind = step.info->kind;
   work.output = step.output;
   work.type = type_of(step.out);
-  if (work.kind == OperatorKind::Map) work.map = tiles().map[step.info->map][computed_as(step.in)];
+  if (work.kind == OperatorKind::Map) work.map = map_tile(step.info->map, step.in);
   if (work.kind == OperatorKind::Cast) {
     const int to = step.out == INFINI_DTYPE_BOOL ? static_cast<int>(kComputed) : computed_as(step.out);
     work.cast = casts[to][computed_as(step.in)];

@@ -34,6 +34,11 @@ int computed_size(infiniDtype_t dtype) {
   return kSize[computed_as(dtype)];
 }
 
+MapTile map_tile(int map, infiniDtype_t dtype) {
+  const bool is_narrow = dtype == INFINI_DTYPE_F16 || dtype == INFINI_DTYPE_BF16;
+  return is_narrow && tiles().narrow[map] ? tiles().narrow[map] : tiles().map[map][computed_as(dtype)];
+}
+
 ConvertTile from_memory(infiniDtype_t dtype) {
   if (dtype == INFINI_DTYPE_F8) return tiles().from_float8;
   if (dtype == INFINI_DTYPE_F16) return tiles().from_float16;

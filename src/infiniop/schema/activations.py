@@ -53,6 +53,7 @@ OPERATORS: tuple[Operator, ...] = (
         "gelu(x)",
         lambda np, x: x * (np.vectorize(math.erfc, otypes=[float])(-x * math.sqrt(0.5)) / 2),
         "`x` times the normal distribution function of `x`.",
+        narrow_expression="gelu_narrow(x)",
         dtypes=FLOATS,
         ulps=32,  # a fit of the tail
         functional=True,

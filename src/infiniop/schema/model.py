@@ -223,6 +223,9 @@ class Operator:
     reference: Callable[..., Any]
     expression: str = ""
     integer_expression: str = ""
+    narrow_expression: str = ""
+    """What is computed of F16 and BF16 on the CPU instead: the same with the bits that these types have."""
+
     scalar_expression: str = ""
     """What is computed when the last input, which may then be null, is not given; its place is taken by an attribute."""
 

@@ -78,8 +78,21 @@ def render() -> str:
         lines += loop(operator, "", operator.expression)
         if operator.integer_expression:
             lines += loop(operator, "_integer", operator.integer_expression)
+        if operator.narrow_expression:
+            lines += loop(operator, "_narrow", operator.narrow_expression)
     rows = ", \\\n".join(f"  {row(operator)}" for operator in MAPS)
-    return "\n".join([*lines, "#define INFINIOP_MAP_ROWS \\", rows, ""])
+    narrow = (
+        f"map_{operator.name}_narrow<float>" if operator.narrow_expression else "nullptr" for operator in MAPS
+    )
+    return "\n".join(
+        [
+            *lines,
+            "#define INFINIOP_MAP_ROWS \\",
+            rows,
+            f"#define INFINIOP_NARROW_ROW {', '.join(narrow)}",
+            "",
+        ]
+    )
 
 
 def render_numbers() -> str:
