@@ -12,6 +12,7 @@ function(infiniccl_add_loops name)
   target_compile_definitions(infiniccl_loops_${name} PRIVATE INFINICCL_LEVEL=${name} INFINICCL_X86_LEVELS)
   target_compile_options(infiniccl_loops_${name} PRIVATE
     -O3 -fwrapv -ffp-contract=off -fno-math-errno -fno-trapping-math -Wno-unknown-pragmas ${ARGN})
+  infinirt_unoptimised_if_sanitized(infiniccl_loops_${name})
   set_target_properties(infiniccl_loops_${name} PROPERTIES
     POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   set(ccl_loop_objects ${ccl_loop_objects} $<TARGET_OBJECTS:infiniccl_loops_${name}> PARENT_SCOPE)

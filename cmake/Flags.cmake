@@ -24,9 +24,17 @@ elseif(INFINIRT_SANITIZE)
 endif()
 if(INFINIRT_SANITIZE)
   target_compile_options(infinirt_flags INTERFACE ${sanitizers} -g -fno-omit-frame-pointer
-    $<$<NOT:$<BOOL:$<TARGET_PROPERTY:INFINIRT_IS_TEST>>>:-O1>)
+    $<$<NOT:$<BOOL:$<TARGET_PROPERTY:INFINIRT_UNOPTIMISED>>>:-O1>)
   target_link_options(infinirt_flags INTERFACE ${sanitizers})
 endif()
+
+# Optimising what a sanitizer has added to unrolled loops takes the compiler minutes for a file. After the target's other options.
+function(infinirt_unoptimised_if_sanitized target)
+  if(INFINIRT_SANITIZE)
+    set_target_properties(${target} PROPERTIES INFINIRT_UNOPTIMISED ON)
+    target_compile_options(${target} PRIVATE -O0)
+  endif()
+endfunction()
 
 # Most of what the compiler reads in a file of ours is the standard library: it does so once for each target. Sanitizer builds go without, so that
 # a file that forgets an #include does not stay unnoticed.

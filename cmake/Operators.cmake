@@ -49,6 +49,7 @@ function(infiniop_add_tiles name)
   target_include_directories(infiniop_tiles_${name} PRIVATE ${op_includes})
   target_compile_definitions(infiniop_tiles_${name} PRIVATE INFINIOP_TILES=tiles_${name} INFINIOP_LEVEL=${name})
   target_compile_options(infiniop_tiles_${name} PRIVATE ${op_loop_flags} ${ARGN})
+  infinirt_unoptimised_if_sanitized(infiniop_tiles_${name})
   infinirt_precompile(infiniop_tiles_${name})
   set_target_properties(infiniop_tiles_${name} PROPERTIES
     POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
@@ -66,6 +67,7 @@ target_link_libraries(infiniop_written_once PRIVATE infinirt_flags)
 target_include_directories(infiniop_written_once PRIVATE ${op_includes})
 target_compile_definitions(infiniop_written_once PRIVATE INFINIOP_LEVEL=plain INFINIOP_COMPILED_ONCE)
 target_compile_options(infiniop_written_once PRIVATE ${op_loop_flags} -O2)
+infinirt_unoptimised_if_sanitized(infiniop_written_once)
 infinirt_precompile(infiniop_written_once)
 set_target_properties(infiniop_written_once PROPERTIES
   POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
@@ -83,6 +85,7 @@ add_library(infiniop_objects OBJECT ${op_sources} ${INFINIOP_GENERATED_DIR}/buil
 target_link_libraries(infiniop_objects PRIVATE infinirt_flags)
 target_include_directories(infiniop_objects PRIVATE ${op_includes})
 add_dependencies(infiniop_objects infinirt_generated)
+infinirt_unoptimised_if_sanitized(infiniop_objects)
 infinirt_precompile(infiniop_objects)
 set_target_properties(infiniop_objects PROPERTIES
   POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)

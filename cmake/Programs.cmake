@@ -27,7 +27,7 @@ if(INFINIRT_BUILD_TESTS)
     endif()
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/cpp)
     target_compile_options(${name} PRIVATE -O0) # what they call is compiled as it should be; they run once
-    set_target_properties(${name} PROPERTIES INFINIRT_IS_TEST ON RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+    set_target_properties(${name} PROPERTIES INFINIRT_UNOPTIMISED ON RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
     add_test(NAME ${name} COMMAND ${name})
   endforeach()
 endif()
