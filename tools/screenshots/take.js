@@ -8,7 +8,7 @@ async function trace_picture(browser) {
   const page = await browser.newPage({viewport: {width: 1200, height: 470}});
   await page.goto(`${perfetto}/#!/?hideSidebar=true&url=${trace}`);
   for (const group of ['calls of', 'cpu:0']) {
-    await page.locator('h1').filter({hasText: group}).first().click({timeout: 60000});
+    await page.locator('.pf-track__title, .pf-track__name, h1').filter({hasText: group}).first().click({timeout: 60000});
     await page.waitForTimeout(1000);
   }
   await page.keyboard.press('f');  // all of it
@@ -16,9 +16,11 @@ async function trace_picture(browser) {
   await page.screenshot({path: `${out}/trace.png`});
 }
 
-async function page_picture(browser, name, height) {
+// From the first heading with these words on, or from the top.
+async function page_picture(browser, name, height, words) {
   const page = await browser.newPage({viewport: {width: 1100, height}});
   await page.goto(`file://${pages}/${name}.html`);
+  if (words) await page.locator('h2, h3').filter({hasText: words}).first().evaluate((heading) => heading.scrollIntoView());
   await page.waitForTimeout(1000);
   await page.screenshot({path: `${out}/${name}.png`});
 }
@@ -27,7 +29,7 @@ async function main() {
   const browser = await chromium.launch({executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: ['--no-sandbox']});
   await trace_picture(browser);
   await page_picture(browser, 'memory', 880);
-  await page_picture(browser, 'bench', 900);
+  await page_picture(browser, 'bench', 900, 'copy within the device');
   await page_picture(browser, 'conformance', 760);
   await browser.close();
 }

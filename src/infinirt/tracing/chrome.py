@@ -36,10 +36,8 @@ def chrome_trace(processes: Iterable[Process]) -> dict[str, object]:
     events: list[Event] = []
     numbers = iter(range(1, 1 << 30))
     flows = iter(range(1, 1 << 60))
-    start = min(
-        (p.calls[0].begin for p in listed if p.calls),
-        default=min((p.work[0].begin for p in listed if p.work), default=0),
-    )
+    # Viewers drop what begins before 0. What was issued before the trace may have begun before its first call.
+    start = min((each.begin for p in listed for each in (*p.calls, *p.work, *p.ranges)), default=0)
     for process in listed:
         events += _Picture(process, start, numbers, flows).events()
     return {
