@@ -117,8 +117,8 @@ std::shared_ptr<World> join_world(const char* type, int device, const infinicclU
         return plugin::MemberWorld::join(type, device, id, size, rank, problem);
       default:
         *problem = format_text(
-            "comm_id is none of this library's, and device type '%s' has no collectives of its own that others could "
-            "be of; infinicclGetUniqueId, infinicclGetNamedId and infinicclGetMpiId make ids",
+            "comm_id was not made by infinicclGetUniqueId, infinicclGetNamedId or infinicclGetMpiId, and device type "
+            "'%s' has no collectives of its own whose id it could be",
             type);
         return nullptr;
     }
@@ -308,6 +308,18 @@ infiniStatus_t infinicclGetUniqueId(infinicclUniqueId_t* unique_id) try {
   return fail(__func__, INFINI_STATUS_INTERNAL_ERROR, "%s", problem.c_str());
 } catch (const std::bad_alloc&) {
   return fail("infinicclGetUniqueId", INFINI_STATUS_INTERNAL_ERROR, "out of host memory");
+}
+
+infiniStatus_t infinicclHasOwnCollectives(const char* device_type, int* has) try {
+  if (!device_type || !has)
+    return fail(__func__, INFINI_STATUS_NULL_POINTER, "%s is null", device_type ? "has" : "device_type");
+  const char* type = lasting_name(device_type);
+  if (!type) return fail(__func__, INFINI_STATUS_DEVICE_NOT_FOUND, "there is no device type '%s'", device_type);
+  const Transport transport = transport_of(type);
+  *has = transport == Transport::Nccl || transport == Transport::Plugin;
+  return INFINI_STATUS_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return fail("infinicclHasOwnCollectives", INFINI_STATUS_INTERNAL_ERROR, "out of host memory");
 }
 
 infiniStatus_t infinicclGetNamedId(infinicclUniqueId_t* unique_id, const char* name) {

@@ -24,7 +24,7 @@ struct Monitor {
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<std::weak_ptr<World>> worlds;
-  std::vector<std::shared_ptr<void>> released;
+  std::vector<std::shared_ptr<World>> released;
   size_t sweep_at = 64;  // worlds, before those that are gone are forgotten
   bool started = false;
   bool woken = false;
@@ -39,7 +39,7 @@ void after_fork() {
   new (&m.mutex) std::mutex;
   new (&m.changed) std::condition_variable;
   m.worlds.clear();
-  new std::vector<std::shared_ptr<void>>(std::move(m.released));  // the parent ends them
+  new std::vector<std::shared_ptr<World>>(std::move(m.released));  // the parent ends them
   m.started = false;
   m.woken = false;
   m.asleep.store(true);
@@ -54,8 +54,7 @@ Monitor& monitor() {
 }
 
 bool look_at_all(Monitor& m) {
-  std::vector<std::shared_ptr<World>> worlds;
-  std::vector<std::shared_ptr<void>> released;
+  std::vector<std::shared_ptr<World>> worlds, released;
   {
     std::lock_guard guard(m.mutex);
     released.swap(m.released);
@@ -108,11 +107,11 @@ void monitor_add(std::weak_ptr<World> world) {
   m.worlds.push_back(std::move(world));
 }
 
-void monitor_release(std::shared_ptr<void> object) {
+void monitor_release(std::shared_ptr<World> world) {
   {
     Monitor& m = monitor();
     std::lock_guard guard(m.mutex);
-    m.released.push_back(std::move(object));
+    m.released.push_back(std::move(world));
   }
   monitor_wake();
 }

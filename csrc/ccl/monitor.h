@@ -11,7 +11,7 @@ class World;
 void monitor_add(std::weak_ptr<World> world);
 // Something of some world has begun to wait.
 void monitor_wake();
-// Lets go of an object, soon, on the monitor's thread: for callers that may not call the device's own functions.
-void monitor_release(std::shared_ptr<void> object);
+// Lets go of a world, soon, on the monitor's thread: for callers that may not call the device's own functions.
+void monitor_release(std::shared_ptr<World> world);
 
 }  // namespace infiniccl

@@ -187,6 +187,37 @@ def streams(ranks: Sequence[Rank]) -> None:
         assert set(read(second, np.dtype(np.int32))) == {1}
 
 
+def other_memory(ranks: Sequence[Rank]) -> None:
+    """Memory of the host on CPU ranks; the default stream; buffers that are freed as soon as their last operation is issued."""
+    for rank in ranks:
+        comm, (device, me, size) = rank.comm, (rank.comm.device, rank.comm.rank, rank.comm.size)
+        for count in (7, 1_500_000):
+            mine = np.full(count, me, np.int32)
+            if device.type == "cpu":
+                everybody = np.zeros(count * size, np.int32)
+                comm.all_gather(mine, everybody)
+                comm.all_reduce(mine, op="max")
+            else:
+                send = on_device(mine, device, device.default_stream)
+                recv = device.allocate(mine.nbytes * size)
+                comm.all_gather(send, recv, dtype="int32")
+                comm.all_reduce(send, dtype="int32", op="max")
+                device.default_stream.sync()
+                everybody, mine = read(recv, mine.dtype), read(send, mine.dtype)
+            assert np.array_equal(everybody, np.repeat(np.arange(size), count))
+            assert set(mine) == {size - 1}
+        kept = on_device(np.zeros(1_500_000, np.int32), device, rank.stream)
+        for number in range(10):
+            passing = device.allocate(6_000_000, stream=rank.stream)
+            passing.copy_from(kept, stream=rank.stream)
+            comm.all_reduce(passing, dtype="int32", op="max", stream=rank.stream)
+            kept.copy_from(passing, stream=rank.stream)
+            passing.close()
+            comm.all_reduce(kept, dtype="int32", op="sum" if number == 5 else "max", stream=rank.stream)
+        rank.stream.sync()
+        assert set(read(kept, np.dtype(np.int32))) == {0}
+
+
 def report(comm: Communicator, call: Callable[[], None]) -> None:
     begin = time.monotonic()
     try:
@@ -236,6 +267,17 @@ def hang(ranks: Sequence[Rank]) -> None:
         rank.stream.sync()
 
     report(rank.comm, call)
+
+
+def late(ranks: Sequence[Rank]) -> None:
+    """The last rank comes too late. Over MPI, where no rank may go before the others have ended."""
+    (rank,) = ranks
+    rank.comm.timeout = 0.3
+    if rank.comm.rank == rank.comm.size - 1:
+        time.sleep(1.5)
+        rank.comm.timeout = 30
+    rank.comm.barrier(stream=rank.stream)
+    report(rank.comm, rank.stream.sync)
 
 
 def mismatch(ranks: Sequence[Rank]) -> None:
@@ -337,19 +379,21 @@ def unjoined(ranks: Sequence[Rank]) -> None:
         print(error)
 
 
-ROLES = (matrix, streams, die, hang, mismatch, aborted, leaks, refusals, unjoined)
+ROLES = (matrix, streams, other_memory, die, hang, late, mismatch, aborted, leaks, refusals, unjoined)
 
 
 def main() -> None:
     devices = os.environ["STAGED_DEVICES"].split(",")
     if "PMI_RANK" in os.environ:  # started by MPI's launcher
         rank = int(os.environ["PMI_RANK"])
-        comms = [infiniccl.init_rank(len(devices), infiniccl.mpi_id(), rank, devices[rank])]
+        comms = [infiniccl.init_process_group(transport="mpi", device=devices[rank])]
     elif "RANK" in os.environ:
-        rank = int(os.environ["RANK"])
-        comms = [
-            infiniccl.init_rank(len(devices), infiniccl.named_id(os.environ["NAME"]), rank, devices[rank])
-        ]
+        rank, size, name = int(os.environ["RANK"]), len(devices), os.environ["NAME"]
+        if "STAGED_GROUP" in os.environ:
+            comm = infiniccl.init_process_group(rank=rank, size=size, name=name, device=devices[rank])
+        else:
+            comm = infiniccl.init_rank(size, infiniccl.named_id(name), rank, devices[rank])
+        comms = [comm]
     else:
         comms = infiniccl.init_all(devices)
     {each.__name__: each for each in ROLES}[sys.argv[1]]([Rank(comm) for comm in comms])

@@ -91,6 +91,13 @@ def test_the_conformance_kit(tmp_path: Path) -> None:
     assert set(results.values()) == {"emulated"}, results  # done: its streams are the runtime's
 
 
+def test_the_conformance_kit_without_collectives_of_its_own(tmp_path: Path) -> None:
+    """Then they go through page-locked memory of the host."""
+    results = kit(toy(tmp_path), tmp_path)
+    assert set(results) == {each.id for each in select("advanced", ("collective",))}
+    assert set(results.values()) == {"emulated"}, results
+
+
 def test_the_conformance_kit_finds_a_fault(tmp_path: Path) -> None:
     results = kit(toy(tmp_path, "TOY_COLLECTIVES", "TOY_GATHERS_BACKWARDS"), tmp_path)
     assert [id for id, result in results.items() if result != "emulated"] == ["collective.moves"]

@@ -31,10 +31,11 @@ def one_process(plugin: Path, role: str, devices: str, **environment: str) -> st
     )
 
 
-def processes(plugin: Path, role: str, devices: str) -> list[tuple[int, str]]:
+def processes(plugin: Path, role: str, devices: str, **more: str) -> list[tuple[int, str]]:
     """Exit status and output of each rank, over shared memory."""
     environment = {
         **os.environ,
+        **more,
         "INFINIRT_PLUGIN_PATH": str(plugin),
         "STAGED_DEVICES": devices,
         "NAME": uuid.uuid4().hex,
@@ -133,7 +134,7 @@ def test_what_is_refused(plugin: Path) -> None:
     expected = [
         "is not memory of plain:0",
         "is not memory of plain:0",
-        "infinicclGetUniqueId, infinicclGetNamedId and infinicclGetMpiId make ids",
+        "was not made by infinicclGetUniqueId, infinicclGetNamedId or infinicclGetMpiId",
         "plain:7",
         "agrees",
     ]
@@ -147,10 +148,17 @@ def test_what_is_refused(plugin: Path) -> None:
 MIXES = ["plain:0,plain:0", "cpu:0,plain:1", "plain:0,cpu:0"]
 
 
-@pytest.mark.parametrize("role", ["matrix", "streams"])
+@pytest.mark.parametrize("role", ["matrix", "streams", "other_memory"])
 @pytest.mark.parametrize("devices", MIXES)
 def test_over_shared_memory(plugin: Path, devices: str, role: str) -> None:
     for status, said in processes(plugin, role, devices):
+        assert status == 0, said
+        assert said.endswith("agrees\n"), said
+
+
+@pytest.mark.parametrize("devices", MIXES[:2])
+def test_a_process_group(plugin: Path, devices: str) -> None:
+    for status, said in processes(plugin, "streams", devices, STAGED_GROUP="1"):
         assert status == 0, said
         assert said.endswith("agrees\n"), said
 
@@ -169,6 +177,47 @@ def test_a_rank_that_is_killed(plugin: Path, devices: str) -> None:
     assert killed == -9
     assert status == 0, said
     assert "rank 0 is told: the process of rank 1 ended without destroying its communicator" in said
+
+
+def test_no_call_waits(plugin: Path) -> None:
+    """One thread issues a CPU's and an accelerator's parts one after the other, long ones with sections, eager and captured."""
+    code = """
+import concurrent.futures, os, numpy, infiniccl, infinirt
+devices = [infinirt.Device("cpu"), infinirt.Device("plain:0")]
+id = infiniccl.named_id(f"one thread {os.getpid()}")
+with concurrent.futures.ThreadPoolExecutor(2) as pool:
+    joining = [pool.submit(infiniccl.init_rank, 2, id, rank, device) for rank, device in enumerate(devices)]
+    comms = [each.result() for each in joining]
+streams = [device.create_stream() for device in devices]
+count = 1_500_000
+sends = [device.allocate(4 * count) for device in devices]
+recvs = [device.allocate(8 * count) for device in devices]
+for rank in range(2):
+    sends[rank].copy_from(numpy.full(count, rank + 5, numpy.int32))
+def call(rank):
+    comms[rank].all_gather(sends[rank], recvs[rank], dtype="int32", stream=streams[rank])
+def compare():
+    for rank in range(2):
+        streams[rank].sync()
+        out = numpy.zeros(2 * count, numpy.int32)
+        recvs[rank].copy_to(out)
+        assert numpy.array_equal(out, numpy.repeat([5, 6], count))
+        recvs[rank].fill(0)
+for order in ((0, 1), (1, 0)):
+    for rank in order:
+        call(rank)
+    compare()
+graphs = []
+for rank in range(2):
+    with infinirt.capture(streams[rank]) as made:
+        call(rank)
+    graphs.append(made.graph.instantiate())
+for rank in (1, 0):
+    graphs[rank].launch(streams[rank])
+compare()
+print("agrees")
+"""
+    assert output_of(sys.executable, "-c", code, INFINIRT_PLUGIN_PATH=str(plugin)).endswith("agrees\n")
 
 
 @pytest.mark.parametrize("own", [False, True])
@@ -210,8 +259,8 @@ def test_over_mpi(plugin: Path, devices: str, role: str) -> None:
 
 @pytest.mark.peer("mpich")
 def test_a_rank_that_does_not_come_over_mpi(plugin: Path) -> None:
-    said = mpi(plugin, "hang", "plain:0,plain:0")
-    assert "rank 0 is told: AllReduce of 3000000 f32, sum (operation 1) of rank 0 has waited" in said
+    said = mpi(plugin, "late", "plain:0,plain:0")
+    assert "rank 0 is told: Barrier (operation 0) of rank 0 has waited" in said
 
 
 # ---- on a GPU: one rank, with ids of our own instead of NCCL's

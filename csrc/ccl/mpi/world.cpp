@@ -31,7 +31,6 @@ bool checks() {
 
 // Whether any rank says so. MPI's error code.
 int agree(const Functions& mpi, Handle comm, bool* any) {
-  constexpr uintptr_t kByte = 0x247;
   int size = 0, done = 0;
   mpi.Comm_size(comm, &size);
   std::vector<char> said(static_cast<size_t>(size));

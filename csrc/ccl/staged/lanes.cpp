@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "ccl/monitor.h"
 #include "ccl/runtime.h"
+#include "ccl/thread.h"
 
 namespace infiniccl::staged {
 
@@ -26,7 +26,20 @@ class OutsideCapture {
   enum infinirtStreamCaptureMode mode_ = infinirtStreamCaptureModeRelaxed;
 };
 
+// Freeing page-locked memory waits for the whole device, on which other communicators may wait for ranks: so it has a thread of its own,
+// not one that anybody else needs.
+void free_soon(std::shared_ptr<Lanes> lanes) {
+  const auto kept = std::make_shared<std::shared_ptr<Lanes>>(std::move(lanes));
+  if (!start_thread("infiniccl-free", [kept] { kept->reset(); })) new std::shared_ptr<Lanes>(std::move(*kept));
+}
+
 }  // namespace
+
+void let_go(void* kept) {
+  auto* lanes = static_cast<std::shared_ptr<Lanes>*>(kept);
+  free_soon(std::move(*lanes));  // the runtime may not be called here
+  delete lanes;
+}
 
 Lanes::Lanes(const Place& place, std::shared_ptr<World> world)
     : place_(place), world_(std::move(world)), process_(getpid()) {}
@@ -107,7 +120,7 @@ infinirtError_t Lanes::take_mark(infinirtEvent_t* mark) {
 
 void Lanes::end_behind_work(std::shared_ptr<Lanes> lanes) {
   if (lanes->process_ != getpid()) return;
-  if (lanes->lanes_.empty()) return monitor_release(std::move(lanes));
+  if (lanes->lanes_.empty()) return free_soon(std::move(lanes));
   const DeviceScope scope(lanes->place_.type, lanes->place_.device);
   // Everything that a lane does ends on its way out.
   const infinirtStream_t last = lanes->lanes_.begin()->second.out;
@@ -119,13 +132,7 @@ void Lanes::end_behind_work(std::shared_ptr<Lanes> lanes) {
     }
   }
   auto* held = new std::shared_ptr<Lanes>(std::move(lanes));
-  infinirtXLaunchHostFunc(
-      last, [](void*) {}, held,
-      [](void* pointer) {
-        auto* kept = static_cast<std::shared_ptr<Lanes>*>(pointer);
-        monitor_release(std::move(*kept));  // the runtime may not be called here
-        delete kept;
-      });
+  infinirtXLaunchHostFunc(last, [](void*) {}, held, let_go);
 }
 
 }  // namespace infiniccl::staged

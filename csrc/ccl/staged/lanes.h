@@ -50,7 +50,7 @@ class Lanes {
   infinirtError_t take_mark(infinirtEvent_t* mark);
   void give_mark(infinirtEvent_t mark) { marks_.push_back(mark); }
 
-  // Lets go of it when all that was put on its streams is done, on a thread that may free it.
+  // Lets go of it when all that was put on its streams is done.
   static void end_behind_work(std::shared_ptr<Lanes> lanes);
 
  private:
@@ -66,5 +66,8 @@ class Lanes {
   std::vector<void*> memory_;  // also what was too small
   std::vector<infinirtEvent_t> marks_;
 };
+
+// For graphs and host functions: takes a new std::shared_ptr<Lanes>.
+void let_go(void* kept);
 
 }  // namespace infiniccl::staged

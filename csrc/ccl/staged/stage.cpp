@@ -1,9 +1,9 @@
 #include "ccl/staged/stage.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "ccl/batch.h"
-#include "ccl/monitor.h"
 #include "ccl/runtime.h"
 #include "infinirt_plugin_host.h"
 
@@ -91,9 +91,15 @@ Stage::Piece Stage::piece_of(const Part& part, const Chunk& chunk, std::byte* me
 }
 
 infinirtError_t Stage::copy(const std::vector<Copy>& copies, bool in, infinirtStream_t stream) const {
-  const auto kind = memory_ == Memory::Reached ? infinirtMemcpyHostToHost
-                    : in                       ? infinirtMemcpyDeviceToHost
-                                               : infinirtMemcpyHostToDevice;
+  if (copies.empty()) return infinirtSuccess;
+  if (memory_ == Memory::Reached) {  // a call that copies from the host to the host would wait for the stream
+    const auto run = [](void* data) {
+      for (const Copy& each : *static_cast<std::vector<Copy>*>(data)) std::memcpy(each.to, each.from, each.bytes);
+    };
+    const auto destroy = [](void* data) { delete static_cast<std::vector<Copy>*>(data); };
+    return infinirtXLaunchHostFunc(stream, run, new std::vector<Copy>(copies), destroy);
+  }
+  const auto kind = in ? infinirtMemcpyDeviceToHost : infinirtMemcpyHostToDevice;
   for (const Copy& each : copies) {
     if (auto error = api().MemcpyAsync(each.to, each.from, each.bytes, kind, stream)) return error;
   }
@@ -117,11 +123,6 @@ infinirtError_t Stage::lanes_for(const Part& part, infinirtStream_t stream, std:
   size_t count = 0;
   if (auto error = api().StreamGetCaptureInfo(stream, &status, &capture, &graph, &nodes, &count)) return error;
   *lanes = std::make_shared<Lanes>(place_, world_);
-  const auto let_go = [](void* pointer) {
-    auto* held = static_cast<std::shared_ptr<Lanes>*>(pointer);
-    monitor_release(std::move(*held));  // the runtime may not be called here
-    delete held;
-  };
   if (auto error = infinirtXGraphKeep(graph, new std::shared_ptr<Lanes>(*lanes), let_go)) return error;
   captured_.emplace_back(part.capture, *lanes);
   return infinirtSuccess;
