@@ -16,6 +16,7 @@ import infiniccl
 import infinirt
 from installed import output_of, program
 from plugin_files import toy
+from vendor_files import settings
 
 PROGRAM = Path(__file__).with_name("staged_rank.py")
 
@@ -105,8 +106,28 @@ def test_all_operations_with_one_worker(plugin: Path) -> None:
     assert one_process(plugin, "matrix", "plain:0,plain:1", INFINIRT_CPU_THREADS="1").endswith("agrees\n")
 
 
+@pytest.mark.parametrize("vendor", ["metax", "ascend", "cambricon", "kunlun"])
+def test_all_operations_of_vendors(tmp_path: Path, vendor: str) -> None:
+    """Device types that the runtime has itself, on loop-backs of their libraries."""
+    said = output_of(
+        sys.executable,
+        PROGRAM,
+        "matrix",
+        **settings(tmp_path, vendor),
+        STAGED_DEVICES=f"{vendor}:0,{vendor}:0",
+    )
+    assert said.endswith("agrees\n")
+
+
 def test_many_streams(plugin: Path) -> None:
     assert one_process(plugin, "streams", "plain:0,plain:1").endswith("agrees\n")
+
+
+def test_the_sanitizer_sees_nothing(plugin: Path) -> None:
+    """Every copy is ordered by events that it can see, and everything is freed."""
+    environment = {"INFINIRT_PLUGIN_PATH": str(plugin), "STAGED_DEVICES": "plain:0,plain:1"}
+    said = output_of(sys.executable, "-m", "infinirt", "sanitize", PROGRAM, "streams", **environment)
+    assert said.splitlines()[-1] == "infinirt sanitize: nothing found", said
 
 
 def test_ranks_on_one_stream(plugin: Path) -> None:
