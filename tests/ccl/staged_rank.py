@@ -382,20 +382,24 @@ def unjoined(ranks: Sequence[Rank]) -> None:
 ROLES = (matrix, streams, other_memory, die, hang, late, mismatch, aborted, leaks, refusals, unjoined)
 
 
-def main() -> None:
-    devices = os.environ["STAGED_DEVICES"].split(",")
+def join(devices: Sequence[str]) -> list[Communicator]:
+    """This process's ranks: one if it was started as one, else all."""
+    size, group = len(devices), "STAGED_GROUP" in os.environ
     if "PMI_RANK" in os.environ:  # started by MPI's launcher
         rank = int(os.environ["PMI_RANK"])
-        comms = [infiniccl.init_process_group(transport="mpi", device=devices[rank])]
-    elif "RANK" in os.environ:
-        rank, size, name = int(os.environ["RANK"]), len(devices), os.environ["NAME"]
-        if "STAGED_GROUP" in os.environ:
-            comm = infiniccl.init_process_group(rank=rank, size=size, name=name, device=devices[rank])
-        else:
-            comm = infiniccl.init_rank(size, infiniccl.named_id(name), rank, devices[rank])
-        comms = [comm]
-    else:
-        comms = infiniccl.init_all(devices)
+        if group:
+            return [infiniccl.init_process_group(transport="mpi", device=devices[rank])]
+        return [infiniccl.init_rank(size, infiniccl.mpi_id(), rank, devices[rank])]
+    if "RANK" in os.environ:
+        rank, name = int(os.environ["RANK"]), os.environ["NAME"]
+        if group:
+            return [infiniccl.init_process_group(rank=rank, size=size, name=name, device=devices[rank])]
+        return [infiniccl.init_rank(size, infiniccl.named_id(name), rank, devices[rank])]
+    return infiniccl.init_all(devices)
+
+
+def main() -> None:
+    comms = join(os.environ["STAGED_DEVICES"].split(","))
     {each.__name__: each for each in ROLES}[sys.argv[1]]([Rank(comm) for comm in comms])
     for comm in comms:
         comm.close()

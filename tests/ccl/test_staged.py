@@ -9,11 +9,8 @@ import sys
 import uuid
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-import infiniccl
-import infinirt
 from installed import output_of, program
 from plugin_files import toy
 from vendor_files import settings
@@ -26,18 +23,22 @@ def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return toy(tmp_path_factory.mktemp("plain"), "TOY_DEVICES=3", name="plain")
 
 
+def with_plugin(plugin: Path | None) -> dict[str, str]:
+    return {"INFINIRT_PLUGIN_PATH": str(plugin)} if plugin else {}
+
+
 def one_process(plugin: Path, role: str, devices: str, **environment: str) -> str:
     return output_of(
         sys.executable, PROGRAM, role, INFINIRT_PLUGIN_PATH=str(plugin), STAGED_DEVICES=devices, **environment
     )
 
 
-def processes(plugin: Path, role: str, devices: str, **more: str) -> list[tuple[int, str]]:
+def processes(plugin: Path | None, role: str, devices: str, **more: str) -> list[tuple[int, str]]:
     """Exit status and output of each rank, over shared memory."""
     environment = {
         **os.environ,
         **more,
-        "INFINIRT_PLUGIN_PATH": str(plugin),
+        **with_plugin(plugin),
         "STAGED_DEVICES": devices,
         "NAME": uuid.uuid4().hex,
     }
@@ -59,21 +60,12 @@ def processes(plugin: Path, role: str, devices: str, **more: str) -> list[tuple[
     return [(process.returncode, output) for process, output in zip(started, outputs, strict=True)]
 
 
-def mpi(plugin: Path, role: str, devices: str) -> str:
+def mpi(plugin: Path | None, role: str, devices: str, **more: str) -> str:
     launcher = Path(sys.executable).with_name("mpiexec")
     found = str(launcher) if launcher.exists() else program("mpiexec")
     assert found is not None
-    ranks = str(len(devices.split(",")))
-    return output_of(
-        found,
-        "-n",
-        ranks,
-        sys.executable,
-        PROGRAM,
-        role,
-        INFINIRT_PLUGIN_PATH=str(plugin),
-        STAGED_DEVICES=devices,
-    )
+    command = [found, "-n", str(len(devices.split(","))), sys.executable, PROGRAM, role]
+    return output_of(*command, **with_plugin(plugin), STAGED_DEVICES=devices, **more)
 
 
 # ---- in one process
@@ -272,10 +264,10 @@ print("agrees")
 
 
 @pytest.mark.peer("mpich")
-@pytest.mark.parametrize("role", ["matrix", "streams"])
 @pytest.mark.parametrize("devices", MIXES[:2])
-def test_over_mpi(plugin: Path, devices: str, role: str) -> None:
-    assert mpi(plugin, role, devices).count("agrees") == 2
+def test_over_mpi(plugin: Path, devices: str) -> None:
+    assert mpi(plugin, "matrix", devices).count("agrees") == 2
+    assert mpi(plugin, "streams", devices, STAGED_GROUP="1").count("agrees") == 2
 
 
 @pytest.mark.peer("mpich")
@@ -287,40 +279,22 @@ def test_a_rank_that_does_not_come_over_mpi(plugin: Path) -> None:
 # ---- on a GPU: one rank, with ids of our own instead of NCCL's
 
 
-def staged_on_gpu(id: bytes) -> None:
-    with infiniccl.init_rank(1, id, 0, "nvidia:0") as comm:
-        stream = comm.device.create_stream()
-        for count in (1, 1003, 2_500_001):
-            array = np.arange(count, dtype=np.int32)
-            buffer, other = comm.device.allocate(array.nbytes), comm.device.allocate(array.nbytes)
-            buffer.copy_from(array.view(np.uint8), stream=stream)
-            comm.all_reduce(buffer, dtype="int32", stream=stream)
-            comm.all_gather(buffer, other, dtype="int32", stream=stream)
-            with infiniccl.group():
-                comm.send(other, 0, dtype="int32", stream=stream)
-                comm.recv(buffer, 0, dtype="int32", stream=stream)
-            stream.sync()
-            out = np.zeros_like(array)
-            buffer.copy_to(out)
-            assert np.array_equal(out, array)
-            other.fill(0)
-            with infinirt.capture(stream, mode="relaxed") as captured:
-                comm.all_reduce(buffer, other, dtype="int32", stream=stream)
-            ready = captured.graph.instantiate()
-            for _ in range(2):
-                ready.launch(stream)
-            stream.sync()
-            other.copy_to(out)
-            assert np.array_equal(out, array)
-        assert comm.error is None
-
-
 @pytest.mark.gpu
-def test_a_gpu_over_shared_memory() -> None:
-    staged_on_gpu(infiniccl.named_id(uuid.uuid4().hex))
+@pytest.mark.parametrize("role", ["matrix", "streams"])
+def test_a_gpu_over_shared_memory(role: str) -> None:
+    ((status, said),) = processes(None, role, "nvidia:0")
+    assert status == 0, said
+    assert said.endswith("agrees\n"), said
 
 
 @pytest.mark.gpu
 @pytest.mark.peer("mpich")
 def test_a_gpu_over_mpi() -> None:
-    staged_on_gpu(infiniccl.mpi_id())
+    assert "agrees" in mpi(None, "matrix", "nvidia:0")
+
+
+@pytest.mark.gpu
+def test_a_gpu_beside_a_cpu() -> None:
+    for status, said in processes(None, "matrix", "cpu:0,nvidia:0"):
+        assert status == 0, said
+        assert said.endswith("agrees\n"), said
