@@ -191,13 +191,16 @@ infinirtError_t Fork::add(const Part& part) {
 
 infinirtError_t Fork::add_whole(const Part& part, Lanes& lanes) {
   const Stage& stage = *part.stage;
+  std::vector<Stage::Piece> pieces;
   const size_t chunks = chunks_in(part);
   for (size_t number = 0; number < chunks; ++number) {
     const Chunk chunk = chunk_of(part, number);
     std::byte* memory = nullptr;
     if (auto error = lanes.allocate(stage.bytes_of(part, chunk), &memory)) return error;
-    Stage::Piece piece = stage.piece_of(part, chunk, memory);
-    if (auto error = stage.copy(piece.in, true, stream_)) return error;
+    pieces.push_back(stage.piece_of(part, chunk, memory));
+    if (auto error = stage.copy(pieces.back().in, true, stream_)) return error;
+  }
+  for (Stage::Piece& piece : pieces) {
     whole_.push_back(std::move(piece.part));
     outs_.push_back({part.stage, std::move(piece.out)});
   }
