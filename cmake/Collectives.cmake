@@ -1,5 +1,5 @@
 # The collectives, libinfiniccl.so.1, and libinfiniccl.so of the earlier generation, over the runtime's public functions alone.
-file(GLOB ccl_sources CONFIGURE_DEPENDS csrc/ccl/*.cpp csrc/ccl/local/*.cpp csrc/ccl/shared/*.cpp csrc/ccl/mpi/*.cpp csrc/ccl/nccl/*.cpp csrc/ccl/plugin/*.cpp
+file(GLOB ccl_sources CONFIGURE_DEPENDS csrc/ccl/*.cpp csrc/ccl/local/*.cpp csrc/ccl/shared/*.cpp csrc/ccl/staged/*.cpp csrc/ccl/mpi/*.cpp csrc/ccl/nccl/*.cpp csrc/ccl/plugin/*.cpp
      csrc/ccl/loops/choice.cpp)
 set(ccl_includes ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/csrc)
 

@@ -51,15 +51,20 @@ __INFINI_C __export infiniStatus_t infinicclCommInitAll(infiniDevice_t device_ty
                                                         const int* device_ids);
 
 /* The same by the runtime's name of a device type ("cpu", "nvidia", that of a plugin), for types that InfiniCore has no number for. A
- * plugin's collectives are its own (the xccl entries of infinirt_plugin.h); INFINI_STATUS_DEVICE_TYPE_NOT_SUPPORTED, with the reason,
- * where it has none. */
+ * plugin's collectives are its own (the xccl entries of infinirt_plugin.h); where a type has none, operations go through page-locked
+ * memory of the host, and a device may be named more than once. */
 __INFINI_C __export infiniStatus_t infinicclCommInitAllOfType(const char* device_type, infinicclComm_t* comms,
                                                               int ndevice, const int* device_ids);
 
 /* A new id. The calling process must live until all ranks have called infinicclCommInitRank; any process may make it, one of the
- * ranks usually does. All ranks are of the device type that is current on the calling thread; of CPU devices they have to be on this
- * machine, for NVIDIA's the id is NCCL's, for a plugin's its own. */
+ * ranks usually does. For the device type that is current on the calling thread: where that has collectives of its own the id is theirs
+ * (NCCL's, the plugin's), and all ranks are of that type; else they have to be on this machine. */
 __INFINI_C __export infiniStatus_t infinicclGetUniqueId(infinicclUniqueId_t* unique_id);
+
+/* Whether devices of the type have collectives of their own, which make ids of their own: `has` is 1 or 0. All device types can join by the
+ * other ids, of shared memory and of MPI, and then beside ranks of other types; memory that the host cannot reach goes through page-locked
+ * memory, in chunks. After a failure what was to be received there is undefined. */
+__INFINI_C __export infiniStatus_t infinicclHasOwnCollectives(const char* device_type, int* has);
 
 /* The id that all processes get who give the same name, with no message between them. The process of rank 0 must live until all ranks
  * have called infinicclCommInitRank. A name may be used again once its communicator has been made. At most 76 characters. */

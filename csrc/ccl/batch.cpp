@@ -17,6 +17,7 @@ thread_local Batch* t_launching = nullptr;
 struct Batch {
   std::vector<Part> parts;
   bool captured = false;
+  bool reports = true;
   bool ran = false;  // eager ones
   std::optional<Execution> execution;  // of an eager batch, which runs once
 
@@ -41,15 +42,26 @@ infinirtXStepResult run(void* data, infinirtXStep_t step, int in_caller) {
   const auto count = static_cast<int>(batch.parts.size());
   Execution* execution;
   if (batch.captured) {
-    execution = new Execution(step, count, true);
+    execution = new Execution(step, count, true, batch.reports);
   } else {
     batch.ran = true;
-    execution = &batch.execution.emplace(step, count, false);
+    execution = &batch.execution.emplace(step, count, false, batch.reports);
   }
   for (Part& part : batch.parts) part.world->arrive(part, *execution, step);
   for (const Part& part : batch.parts) part.world->batch_arrived();  // the batch stays until arrived()
   return execution->arrived() ? infinirtXStepDone : infinirtXStepParked;
 }
+
+void run_blocking(void* data) {
+  Batch& batch = *static_cast<Batch*>(data);
+  const auto ending = std::make_shared<Ending>();
+  auto* execution = new Execution(ending, static_cast<int>(batch.parts.size()));
+  for (Part& part : batch.parts) part.world->arrive(part, *execution, nullptr);
+  for (const Part& part : batch.parts) part.world->batch_arrived();
+  if (!execution->arrived()) ending->wait();
+}
+
+void destroy(void* data) { delete static_cast<Batch*>(data); }
 
 // What traces show: "AllReduce f32 x 1024, rank 0 of 2".
 std::string batch_name(const std::vector<Part>& parts) {
@@ -65,6 +77,17 @@ std::string batch_name(const std::vector<Part>& parts) {
 
 }  // namespace
 
+void Ending::reach() {
+  std::lock_guard guard(mutex_);
+  reached_ = true;
+  changed_.notify_all();
+}
+
+void Ending::wait() {
+  std::unique_lock guard(mutex_);
+  changed_.wait(guard, [&] { return reached_; });
+}
+
 bool Execution::was_last() {
   if (pending_.fetch_sub(1, std::memory_order_acq_rel) != 1) return false;
   if (owns_itself_) delete this;
@@ -73,30 +96,48 @@ bool Execution::was_last() {
 
 void Execution::part_done() {
   const infinirtXStep_t step = step_;
-  if (was_last()) infinirtXStepFinish(step);
+  const std::shared_ptr<Ending> ending = ending_;
+  if (!was_last()) return;
+  if (ending) {
+    ending->reach();
+  } else {
+    infinirtXStepFinish(step);
+  }
 }
 
 void Execution::part_failed(const Failure& failure) {
-  infinirtXStepFail(step_, failure.error, failure.message.c_str());
+  if (reports_) infinirtXStepFail(step_, failure.error, failure.message.c_str());
   part_done();
 }
 
 bool Execution::arrived() { return was_last(); }
 
-infinirtError_t launch_batch(std::vector<Part> parts, infinirtStream_t stream, bool captured) {
+infinirtError_t launch_batch(std::vector<Part> parts, infinirtStream_t stream, bool captured, bool reports) {
   // A captured one may be traced later.
   if (captured || infinirtXObserved()) infinirtXNameNextWork(batch_name(parts).c_str());
   auto batch = std::make_unique<Batch>();
   batch->parts = std::move(parts);
   batch->captured = captured;
+  batch->reports = reports;
   infinirtXStepInfo info{};
   info.structSize = sizeof info;
   info.run = run;
   info.data = batch.release();
-  info.destroy = [](void* data) { delete static_cast<Batch*>(data); };
+  info.destroy = destroy;
   info.mayRunInCaller = 1;
   t_launching = static_cast<Batch*>(info.data);
   const infinirtError_t error = infinirtXLaunchStep(stream, &info);
+  t_launching = nullptr;
+  return error;
+}
+
+infinirtError_t launch_blocking_batch(std::vector<Part> parts, infinirtStream_t stream) {
+  infinirtXNameNextWork(batch_name(parts).c_str());
+  auto batch = std::make_unique<Batch>();
+  batch->parts = std::move(parts);
+  batch->captured = true;
+  t_launching = batch.get();
+  const infinirtError_t error = infinirtXLaunchHostFunc(stream, run_blocking, batch.release(), destroy);
   t_launching = nullptr;
   return error;
 }

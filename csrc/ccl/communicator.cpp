@@ -16,6 +16,7 @@
 #include "ccl/plugin/world.h"
 #include "ccl/runtime.h"
 #include "ccl/shared/world.h"
+#include "infinirt_plugin_host.h"
 
 namespace infiniccl {
 
@@ -63,12 +64,23 @@ Slot* slot_of(Handles& h, infinicclComm_t handle) {
 constexpr char kOurIds[] = "infiniccl:";  // what ids of ours begin with
 constexpr char kMpiId[] = "infiniccl:m:";
 
-// What connects the ranks of a device type.
-enum class Transport { HostMemory, Nccl, Plugin };
+// What connects the ranks of a device type by itself: memory of the host, a library of the vendor's, or, where there is neither, memory
+// of the host by copies.
+enum class Transport { HostMemory, Nccl, Plugin, Staged };
+
+const infinirtPluginInterface* plugin_table(const char* type) {
+  const bool clean = api().PeekAtLastError() == infinirtSuccess;
+  const infinirtPluginInterface* table = nullptr;
+  if (infinirtXGetPluginTable(type, &table) == infinirtSuccess) return table;
+  if (clean) api().GetLastError();  // asking was no mistake of the caller's
+  return nullptr;
+}
 
 Transport transport_of(const char* type) {
   if (std::strcmp(type, "cpu") == 0) return Transport::HostMemory;
-  return std::strcmp(type, "nvidia") == 0 ? Transport::Nccl : Transport::Plugin;
+  if (std::strcmp(type, "nvidia") == 0) return Transport::Nccl;
+  std::string unused;
+  return plugin_table(type) && plugin::Library::find(type, &unused) ? Transport::Plugin : Transport::Staged;
 }
 
 std::shared_ptr<World> make_world(const char* type, const std::vector<int>& devices, std::string* problem) {
@@ -82,27 +94,42 @@ std::shared_ptr<World> make_world(const char* type, const std::vector<int>& devi
   }
 }
 
-// By the device's type, and by the transport that the id is of.
-std::shared_ptr<World> join_world(const char* type, int device, const infinicclUniqueId_t& id, int size, int rank,
-                                  std::string* problem) {
-  const Transport transport = transport_of(type);
-  if (transport != Transport::HostMemory && std::strncmp(id.internal, kOurIds, sizeof kOurIds - 1) == 0) {
-    *problem = format_text(
-        "the id is one for CPU devices; for %s:%d infinicclGetUniqueId makes one while that type is current", type,
-        device);
-    return nullptr;
-  }
-  if (transport == Transport::Nccl) return nccl::NcclWorld::join(id, size, rank, problem);
-  if (transport == Transport::Plugin) return plugin::MemberWorld::join(type, device, id, size, rank, problem);
-  if (std::strncmp(id.internal, kMpiId, sizeof kMpiId) == 0) return mpi::MpiWorld::join(size, rank, problem);
-  shared::Joined joined;
-  if (!shared::join(id, size, rank, int64_t{initial_timeout_ms()} * 1'000'000, &joined, problem)) return nullptr;
-  return std::make_shared<shared::SharedWorld>(joined, rank);
+bool is_reached(const char* type) { return std::strcmp(type, "cpu") == 0; }
+
+std::shared_ptr<staged::Stage> make_stage(const char* type, int device, const std::shared_ptr<World>& world) {
+  staged::Place place{type, device, true};
+  if (is_reached(type)) return std::make_shared<staged::Stage>(place, staged::Memory::Reached, world);
+  enum infinirtXSupport streams = infinirtXSupportEmulated;
+  infinirtXGetSupport(&streams, type, "infinirtStreamCreateWithFlags");
+  place.takes_steps = streams != infinirtXSupportNative;
+  const auto memory = plugin_table(type) ? staged::Memory::OfPlugin : staged::Memory::OfVendor;
+  return std::make_shared<staged::Stage>(place, memory, world);
 }
 
-// Otherwise *problem says why not.
-bool has_collectives(const char* type, std::string* problem) {
-  return transport_of(type) != Transport::Plugin || plugin::Library::find(type, problem);
+// By the transport that the id is of, and by the device's type. *staged: some rank's memory cannot be reached.
+std::shared_ptr<World> join_world(const char* type, int device, const infinicclUniqueId_t& id, int size, int rank,
+                                  bool* staged, std::string* problem) {
+  if (std::strncmp(id.internal, kOurIds, sizeof kOurIds - 1) != 0) {
+    switch (transport_of(type)) {
+      case Transport::Nccl:
+        return nccl::NcclWorld::join(id, size, rank, problem);
+      case Transport::Plugin:
+        return plugin::MemberWorld::join(type, device, id, size, rank, problem);
+      default:
+        *problem = format_text(
+            "comm_id was not made by infinicclGetUniqueId, infinicclGetNamedId or infinicclGetMpiId, and device type "
+            "'%s' has no collectives of its own whose id it could be",
+            type);
+        return nullptr;
+    }
+  }
+  *staged = !is_reached(type);
+  if (std::strncmp(id.internal, kMpiId, sizeof kMpiId) == 0) return mpi::MpiWorld::join(size, rank, staged, problem);
+  shared::Joined joined;
+  if (!shared::join(id, size, rank, *staged, int64_t{initial_timeout_ms()} * 1'000'000, &joined, problem))
+    return nullptr;
+  *staged = joined.staged;
+  return std::make_shared<shared::SharedWorld>(joined, rank);
 }
 
 infiniStatus_t not_a_communicator(const char* function, infinicclComm_t handle) {
@@ -184,22 +211,22 @@ infiniStatus_t init_all(const char* f, const char* type, infinicclComm_t* comms,
     if (scope.error()) return fail_as_runtime(f, scope.error());
     if (auto error = api().GetDeviceCount(&count)) return fail_as_runtime(f, error);
   }
-  if (!has_collectives(type, &problem)) return fail(f, INFINI_STATUS_DEVICE_TYPE_NOT_SUPPORTED, "%s", problem.c_str());
   std::vector<int> devices;
   for (int i = 0; i < ndevice; ++i) {
     const int device = device_ids ? device_ids[i] : i;
     devices.push_back(device);
     if (device >= 0 && device < count) continue;
     return fail(f, INFINI_STATUS_DEVICE_NOT_FOUND, "rank %d is to be on %s:%d, but there are %d such devices%s", i,
-                type, device, count,
-                transport_of(type) == Transport::HostMemory ? " (INFINIRT_CPU_DEVICES says how many)" : "");
+                type, device, count, is_reached(type) ? " (INFINIRT_CPU_DEVICES says how many)" : "");
   }
   const std::shared_ptr<World> world = make_world(type, devices, &problem);
   if (!world) return fail(f, INFINI_STATUS_INTERNAL_ERROR, "%s", problem.c_str());
   monitor_add(world);
+  const bool staged = transport_of(type) == Transport::Staged;
   for (int i = 0; i < ndevice; ++i) {
     auto communicator = std::make_unique<Communicator>();
     communicator->world = world;
+    if (staged) communicator->stage = make_stage(type, devices[static_cast<size_t>(i)], world);
     communicator->rank = i;
     communicator->device_type = type;
     communicator->device = devices[static_cast<size_t>(i)];
@@ -283,6 +310,18 @@ infiniStatus_t infinicclGetUniqueId(infinicclUniqueId_t* unique_id) try {
   return fail("infinicclGetUniqueId", INFINI_STATUS_INTERNAL_ERROR, "out of host memory");
 }
 
+infiniStatus_t infinicclHasOwnCollectives(const char* device_type, int* has) try {
+  if (!device_type || !has)
+    return fail(__func__, INFINI_STATUS_NULL_POINTER, "%s is null", device_type ? "has" : "device_type");
+  const char* type = lasting_name(device_type);
+  if (!type) return fail(__func__, INFINI_STATUS_DEVICE_NOT_FOUND, "there is no device type '%s'", device_type);
+  const Transport transport = transport_of(type);
+  *has = transport == Transport::Nccl || transport == Transport::Plugin;
+  return INFINI_STATUS_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return fail("infinicclHasOwnCollectives", INFINI_STATUS_INTERNAL_ERROR, "out of host memory");
+}
+
 infiniStatus_t infinicclGetNamedId(infinicclUniqueId_t* unique_id, const char* name) {
   if (!unique_id || !name)
     return fail(__func__, INFINI_STATUS_NULL_POINTER, "%s is null", unique_id ? "name" : "unique_id");
@@ -309,14 +348,13 @@ infiniStatus_t infinicclCommInitRank(infinicclComm_t* comm, int nranks, infinicc
   int device = 0;
   if (auto error = current_device(&type, &device)) return fail_as_runtime(__func__, error);
   std::string problem;
-  if (!has_collectives(type, &problem))
-    return fail(__func__, INFINI_STATUS_DEVICE_TYPE_NOT_SUPPORTED, "%s; choose a type with infinirtXSetDeviceType",
-                problem.c_str());
-  const std::shared_ptr<World> world = join_world(type, device, comm_id, nranks, rank, &problem);
+  bool staged = false;
+  const std::shared_ptr<World> world = join_world(type, device, comm_id, nranks, rank, &staged, &problem);
   if (!world) return fail(__func__, INFINI_STATUS_INTERNAL_ERROR, "rank %d could not join: %s", rank, problem.c_str());
   monitor_add(world);
   auto communicator = std::make_unique<Communicator>();
   communicator->world = world;
+  if (staged) communicator->stage = make_stage(type, device, world);
   communicator->rank = rank;
   communicator->device_type = type;
   communicator->device = device;
@@ -330,7 +368,10 @@ infiniStatus_t infinicclCommInitRank(infinicclComm_t* comm, int nranks, infinicc
 infiniStatus_t infinicclCommDestroy(infinicclComm_t comm) {
   const auto communicator = withdraw(comm);
   if (!communicator) return not_a_communicator(__func__, comm);
-  if (communicator->process == getpid()) communicator->world->leave(communicator->rank);
+  if (communicator->process == getpid()) {
+    communicator->world->leave(communicator->rank);
+    if (communicator->stage) communicator->stage->close();
+  }
   return INFINI_STATUS_SUCCESS;
 }
 

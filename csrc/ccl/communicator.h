@@ -3,12 +3,14 @@
 
 #include <memory>
 
+#include "ccl/staged/stage.h"
 #include "ccl/world.h"
 
 namespace infiniccl {
 
 struct Communicator {
   std::shared_ptr<World> world;
+  std::shared_ptr<staged::Stage> stage;  // null: the transport takes parts as they are
   int rank = 0;
   const char* device_type = nullptr;  // lives as long as the process
   int device = 0;

@@ -8,6 +8,7 @@
 
 #include "ccl/batch.h"
 #include "ccl/runtime.h"
+#include "ccl/staged/stage.h"
 
 namespace infiniccl {
 
@@ -30,6 +31,53 @@ struct Group {
 thread_local Group t_group;
 
 bool is_predefined(infinirtStream_t stream) { return reinterpret_cast<uintptr_t>(stream) <= 2; }
+
+// Parts that the transports take as they are.
+infinirtError_t launch_plain(Share& share, infinirtStream_t identity, bool captured) {
+  for (Part& part : share.parts) part.world->issue(part, identity);
+  // One world at a time; what is left are steps.
+  std::vector<Part> steps;
+  for (size_t begin = 0; begin < share.parts.size();) {
+    World& world = *share.parts[begin].world;
+    size_t end = begin;
+    while (end < share.parts.size() && share.parts[end].world.get() == &world) ++end;
+    if (world.takes_streams()) {
+      const std::string problem = world.enqueue({share.parts.data() + begin, end - begin}, share.stream);
+      if (!problem.empty()) return infinirtXSetLastError(infinirtErrorUnknown, problem.c_str());
+    } else {
+      for (size_t i = begin; i < end; ++i) steps.push_back(std::move(share.parts[i]));
+    }
+    begin = end;
+  }
+  if (steps.empty()) return infinirtSuccess;
+  return launch_batch(std::move(steps), share.stream, captured);
+}
+
+// Some go through lanes of their own meanwhile, from which the stream comes back when all are issued.
+infinirtError_t launch_staged(Share& share, infinirtStream_t identity, bool captured) {
+  staged::Fork fork(share.stream, identity);
+  Share others{share.stream, share.device_type, share.device, {}};
+  std::vector<std::shared_ptr<World>> begun;
+  infinirtError_t error = infinirtSuccess;
+  for (Part& part : share.parts) {
+    if (!part.stage) {
+      others.parts.push_back(std::move(part));
+      continue;
+    }
+    if ((error = fork.add(part))) break;
+    begun.push_back(part.world);
+  }
+  if (!error && !others.parts.empty()) error = launch_plain(others, identity, captured);
+  const std::string message = error ? infinirtXGetLastErrorMessage() : "";
+  if (const infinirtError_t joined = fork.join(); !error) error = joined;
+  if (!error) return error;
+  const std::string text = message.empty() ? infinirtXGetLastErrorMessage() : message;
+  for (const auto& world : begun) {  // ranks would wait for what was not issued
+    world->fail_with({INFINI_STATUS_INTERNAL_ERROR, infinirtErrorUnknown,
+                      format_text("a group was issued in part only: %s", text.c_str())});
+  }
+  return infinirtXSetLastError(error, text.c_str());
+}
 
 infinirtError_t launch(Share share) {
   // The predefined streams are those of the current device.
@@ -59,23 +107,9 @@ infinirtError_t launch(Share share) {
     const std::string conflict = part.world->conflict(part, identity);
     if (!conflict.empty()) return infinirtXSetLastError(infinirtErrorInvalidValue, conflict.c_str());
   }
-  for (Part& part : share.parts) part.world->issue(part, identity);
-  // One world at a time; what is left are steps.
-  std::vector<Part> steps;
-  for (size_t begin = 0; begin < share.parts.size();) {
-    World& world = *share.parts[begin].world;
-    size_t end = begin;
-    while (end < share.parts.size() && share.parts[end].world.get() == &world) ++end;
-    if (world.takes_streams()) {
-      const std::string problem = world.enqueue({share.parts.data() + begin, end - begin}, share.stream);
-      if (!problem.empty()) return infinirtXSetLastError(infinirtErrorUnknown, problem.c_str());
-    } else {
-      for (size_t i = begin; i < end; ++i) steps.push_back(std::move(share.parts[i]));
-    }
-    begin = end;
-  }
-  if (steps.empty()) return infinirtSuccess;
-  return launch_batch(std::move(steps), share.stream, captured);
+  const bool any_staged =
+      std::any_of(share.parts.begin(), share.parts.end(), [](const Part& part) { return part.stage != nullptr; });
+  return any_staged ? launch_staged(share, identity, captured) : launch_plain(share, identity, captured);
 }
 
 Share& share_of(Group& group, const Communicator& communicator, infinirtStream_t stream) {

@@ -6,6 +6,7 @@
 #include "ccl/communicator.h"
 #include "ccl/group.h"
 #include "ccl/runtime.h"
+#include "ccl/staged/stage.h"
 #include "infinirt_plugin_host.h"
 
 namespace infiniccl {
@@ -169,8 +170,13 @@ infiniStatus_t issue(const Call& call, infinicclComm_t comm, infinirtStream_t st
     scope.reset();
     return submit(call.function, *communicator, std::move(part), stream);
   }
-  // What the step's threads, or the device's own library, will find the memory by.
-  const auto use = world.has_native_memory() ? infinirtXStreamUseNative : infinirtXStreamUse;
+  // What the step's threads, the device's own library or the stage's copies will find the memory by.
+  part.stage = communicator->stage;
+  const auto use = [&](infinirtStream_t on, const void* pointer, size_t bytes, const char* argument, void** address) {
+    if (part.stage) return part.stage->use(on, pointer, bytes, argument, address);
+    return (world.has_native_memory() ? infinirtXStreamUseNative : infinirtXStreamUse)(on, pointer, bytes, argument,
+                                                                                       address);
+  };
   if (extent.send) {
     void* host = nullptr;
     if (auto error = use(stream, call.send, extent.send * element, "sendbuf", &host))

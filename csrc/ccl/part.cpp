@@ -50,6 +50,7 @@ Part part_of(const PartFacts& facts, uint64_t number) {
   part.rank = facts.rank;
   part.root = facts.root;
   part.count = facts.count;
+  part.whole = facts.whole;
   part.number = number;
   return part;
 }
@@ -81,6 +82,7 @@ size_t dtype_size(infiniDtype_t dtype) {
 
 Part::Part(Part&& other) noexcept
     : world(std::move(other.world)),
+      stage(std::move(other.stage)),
       operation(other.operation),
       dtype(other.dtype),
       reduction(other.reduction),
@@ -90,6 +92,7 @@ Part::Part(Part&& other) noexcept
       recv(other.recv),
       count(other.count),
       counts(std::move(other.counts)),
+      whole(other.whole),
       captured(other.captured),
       capture(other.capture),
       number(other.number),
@@ -124,7 +127,7 @@ std::string describe(const Part& part) {
     for (size_t count : part.counts) text += format_text(" %zu", count);
     text += format_text(" %s", dtype_name(part.dtype));
   } else {
-    text += format_text(" of %zu %s", part.count, dtype_name(part.dtype));
+    text += format_text(" of %zu %s", part.whole ? part.whole : part.count, dtype_name(part.dtype));
   }
   if (reduces(part.operation)) text += format_text(", %s", reduction_name(part.reduction));
   if (has_root(part.operation)) text += format_text(", root %d", part.root);
@@ -140,7 +143,7 @@ std::string difference(const Part& a, const Part& b) {
     what = "different operations";
   } else if (a.operation != Operation::Barrier && a.dtype != b.dtype) {
     what = "different types";
-  } else if (a.count != b.count || a.counts != b.counts) {
+  } else if (a.count != b.count || a.whole != b.whole || a.counts != b.counts) {
     what = "different counts";
   } else if (reduces(a.operation) && a.reduction != b.reduction) {
     what = "different reductions";
@@ -161,6 +164,7 @@ PartFacts facts_of(const Part& part) {
   facts.rank = part.rank;
   facts.root = part.root;
   facts.count = part.count;
+  facts.whole = part.whole;
   facts.counts_sum = part.counts_before(static_cast<int>(part.counts.size()));
   facts.counts_hash = hash_of(part.counts);
   return facts;

@@ -12,6 +12,9 @@
 namespace infiniccl {
 
 class World;
+namespace staged {
+class Stage;
+}
 
 enum class Operation : uint8_t {
   AllReduce,
@@ -54,6 +57,7 @@ int lane_of(const Part& part);
 
 struct Part {
   std::shared_ptr<World> world;
+  std::shared_ptr<staged::Stage> stage;  // null: the transport takes the part as it is
   Operation operation = Operation::Barrier;
   infiniDtype_t dtype = INFINI_DTYPE_BYTE;
   infinicclReduceOp_t reduction = INFINICCL_SUM;
@@ -63,6 +67,7 @@ struct Part {
   void* recv = nullptr;
   size_t count = 0;
   std::vector<size_t> counts;  // AllGatherV, ReduceScatterV: one for each rank
+  size_t whole = 0;  // of a chunk: the count of what it was cut from, if there is one; 0: it is no chunk
 
   bool captured = false;
   uint64_t capture = 0;  // captured: into which capture, by the runtime's number of it
@@ -89,7 +94,7 @@ struct PartFacts {
   infiniDtype_t dtype;
   infinicclReduceOp_t reduction;
   int32_t rank, root;
-  uint64_t count;
+  uint64_t count, whole;
   uint64_t counts_sum, counts_hash;  // of all counts, if there are several
 };
 

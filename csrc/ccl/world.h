@@ -49,6 +49,8 @@ class World : public std::enable_shared_from_this<World> {
   // Whether parts have the addresses that the device's own library knows, instead of the host's.
   virtual bool has_native_memory() const { return false; }
   virtual bool can_reduce(infiniDtype_t dtype, infinicclReduceOp_t op) const;
+  // Whether buffers of parts that have ended with a failure may still be written to.
+  virtual bool may_write_after_failure() const { return false; }
   // The rank issues nothing more.
   virtual void leave(int rank) = 0;
   // Called now and then by the monitor: looks for timeouts. True while anything waits.

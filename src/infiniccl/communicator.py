@@ -448,7 +448,8 @@ def init_all(devices: Sequence[infinirt.Device | str | int] | int | None = None)
     """Communicators for devices of this process: the i-th is rank i. Without an argument, for all devices of the current type.
 
     Devices are given as objects, names ("cpu:1") or numbers of the current type, or as how many from the first on; on the
-    CPU one may be given more than once. Device types of plugins need collectives of their own.
+    CPU one may be given more than once, and so may those of types that have no collectives of their own: their operations
+    go through page-locked memory of the host.
 
     >>> import infiniccl
     >>> [comm.rank for comm in infiniccl.init_all([0, 0, 0])]
@@ -477,7 +478,8 @@ def init_all(devices: Sequence[infinirt.Device | str | int] | int | None = None)
 def unique_id(device: infinirt.Device | str | None = None) -> bytes:
     """A new id for `init_rank`, to be sent to the other processes. This process must live until all ranks have joined.
 
-    Ranks on other devices than CPUs have ids of their vendor's: `device` is one of their type, else the current device is.
+    Device types with collectives of their own have ids of their vendor's: `device` is one of their type, else the current
+    device is. All types can join by `named_id` and `mpi_id`, also beside ranks of other types.
     """
     place = device if isinstance(device, infinirt.Device) else infinirt.Device(device)
     return _core.unique_id(place.type, place.ordinal)

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import infinirt
 
+from . import _core
 from .communicator import Communicator, ReduceOp, init_rank, mpi_id, named_id, unique_id
 
 __all__ = [
@@ -86,7 +87,8 @@ def init_process_group(
 
     All processes give the same name; it stands for this communicator until all ranks have joined. `transport` is "shared"
     (memory of one machine) or "mpi", for processes that MPI's launcher has started, on any number of machines; by default what
-    `infinirt run` has chosen.
+    `infinirt run` has chosen. Device types with collectives of their own use these, all ranks the same; the ranks of others may
+    be of any such types, CPUs among them.
     """
     transport = transport or os.environ.get("INFINICCL_TRANSPORT", "shared")
     if transport not in ("shared", "mpi"):
@@ -103,7 +105,9 @@ def init_process_group(
         name = told_name if name is None else name
     place = device if isinstance(device, infinirt.Device) else infinirt.Device(device)
     id = mpi_id() if transport == "mpi" else named_id(name)
-    _default = init_rank(size, id if place.type == "cpu" else _vendor_id(size, id, rank, place), rank, place)
+    if _core.has_own_collectives(place.type):
+        id = _vendor_id(size, id, rank, place)
+    _default = init_rank(size, id, rank, place)
     return _default
 
 

@@ -142,7 +142,6 @@ def refusals() -> None:
         lambda: comm.all_reduce(np.ones(4), stream=stream),
         lambda: comm.all_reduce(infinirt.Device("cpu").allocate(4), dtype="uint8", stream=stream),
         lambda: comm.all_reduce(buffer, dtype="float8", stream=stream),
-        lambda: infiniccl.init_rank(1, infiniccl.named_id("some"), 0, "toy:0"),
         lambda: infiniccl.init_all(["toy:0", "cpu:0"]),
         lambda: infiniccl.init_all(["toy:7"]),
     ]
@@ -175,17 +174,5 @@ def alone() -> None:
     print(comm, name.value, number.value, device.value)
 
 
-def none() -> None:
-    for make in (
-        lambda: infiniccl.init_all(["plain:0"]),
-        lambda: infiniccl.unique_id("plain:0"),
-        lambda: infiniccl.init_rank(1, bytes(128), 0, "plain:0"),
-    ):
-        try:
-            make()
-        except infinirt.InfiniRTError as error:
-            print(error)
-
-
 if __name__ == "__main__":
-    {each.__name__: each for each in (matrix, threads, refusals, alone, none)}[sys.argv[1]]()
+    {each.__name__: each for each in (matrix, threads, refusals, alone)}[sys.argv[1]]()

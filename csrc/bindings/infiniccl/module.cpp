@@ -167,6 +167,14 @@ PyObject* unique_id(PyObject*, PyObject* args) {
   return id_object(infinicclGetUniqueId(&id), id);
 }
 
+PyObject* has_own_collectives(PyObject*, PyObject* name) {
+  const char* type = PyUnicode_AsUTF8(name);
+  if (!type) return nullptr;
+  int has = 0;
+  if (infinicclHasOwnCollectives(type, &has) != INFINI_STATUS_SUCCESS) return raise_last();
+  return PyBool_FromLong(has);
+}
+
 PyObject* mpi_id(PyObject*, PyObject*) {
   infinicclUniqueId_t id;
   return id_object(infinicclGetMpiId(&id), id);
@@ -300,6 +308,7 @@ PyMethodDef functions[] = {
     fast<set_timeout>("set_timeout"),
     {"init_all", init_all, METH_VARARGS, nullptr},
     {"unique_id", unique_id, METH_VARARGS, nullptr},
+    {"has_own_collectives", has_own_collectives, METH_O, nullptr},
     {"mpi_id", mpi_id, METH_NOARGS, nullptr},
     {"named_id", named_id, METH_O, nullptr},
     {"init_rank", init_rank, METH_VARARGS, nullptr},

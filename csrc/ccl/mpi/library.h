@@ -17,6 +17,7 @@ inline constexpr int kSuccess = 0;
 inline constexpr int kThreadMultiple = 4096;
 inline constexpr uintptr_t kWorld = 0x101, kErrorsReturn = 0x143, kNoRequest = 0x180;
 inline constexpr uintptr_t kSum = 0x21, kMin = 0x22, kMax = 0x23, kProd = 0x24, kAnd = 0x30, kOr = 0x31;
+inline constexpr uintptr_t kByte = 0x247;
 inline constexpr uintptr_t kInPlace = 1;
 
 struct Functions {

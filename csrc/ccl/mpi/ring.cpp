@@ -13,7 +13,6 @@ constexpr size_t kSegment = size_t{256} << 10;  // bytes: a few of them stay in 
 constexpr uint64_t kUnderWay = 4;               // pieces
 constexpr int kMostRanks = 8;                   // a ring has a message for each: MPI knows better for many
 constexpr uint64_t kTags = 30'000;
-constexpr uintptr_t kByte = 0x247;
 
 }  // namespace
 

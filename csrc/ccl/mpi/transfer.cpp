@@ -37,8 +37,6 @@ Handle datatype(infiniDtype_t dtype) {
   }
 }
 
-constexpr uintptr_t kByte = 0x247;
-
 bool is_narrow(infiniDtype_t dtype) {
   return dtype == INFINI_DTYPE_F8 || dtype == INFINI_DTYPE_F16 || dtype == INFINI_DTYPE_BF16 ||
          dtype == INFINI_DTYPE_C16 || dtype == INFINI_DTYPE_C32;

@@ -29,9 +29,22 @@ bool checks() {
   return wanted;
 }
 
+// Whether any rank says so. MPI's error code.
+int agree(const Functions& mpi, Handle comm, bool* any) {
+  int size = 0, done = 0;
+  mpi.Comm_size(comm, &size);
+  std::vector<char> said(static_cast<size_t>(size));
+  Handle request = constant(kNoRequest);
+  const char own = *any;
+  int error = mpi.Iallgather_c(&own, 1, constant(kByte), said.data(), 1, constant(kByte), comm, &request);
+  while (error == kSuccess && !done) error = mpi.Test(&request, &done, nullptr);
+  *any = std::find(said.begin(), said.end(), 1) != said.end();
+  return error;
+}
+
 }  // namespace
 
-std::shared_ptr<MpiWorld> MpiWorld::join(int size, int rank, std::string* problem) {
+std::shared_ptr<MpiWorld> MpiWorld::join(int size, int rank, bool* staged, std::string* problem) {
   const Functions* mpi = library(problem);
   if (!mpi) return nullptr;
   int mpi_rank = 0, mpi_size = 0;
@@ -52,6 +65,11 @@ std::shared_ptr<MpiWorld> MpiWorld::join(int size, int rank, std::string* proble
       return nullptr;
     }
     mpi->Comm_set_errhandler(comm, constant(kErrorsReturn));
+  }
+  if (const int error = agree(*mpi, made[0], staged); error != kSuccess) {
+    guard.unlock();
+    *problem = "MPI_Iallgather: " + error_text(*mpi, error);
+    return nullptr;
   }
   return std::make_shared<MpiWorld>(*mpi, Comms{made[0], made[1], made[2]}, size, rank);
 }

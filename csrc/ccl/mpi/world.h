@@ -15,8 +15,9 @@ namespace infiniccl::mpi {
 
 class MpiWorld final : public World {
  public:
-  // Joins the ranks of MPI's own world; all of them call this. Null with a message in *problem.
-  static std::shared_ptr<MpiWorld> join(int size, int rank, std::string* problem);
+  // Joins the ranks of MPI's own world; all of them call this. *staged says whether the memory of this rank's device cannot be
+  // reached, and afterwards whether that of any rank cannot. Null with a message in *problem.
+  static std::shared_ptr<MpiWorld> join(int size, int rank, bool* staged, std::string* problem);
 
   struct Comms {
     Handle collectives = nullptr, pairs = nullptr;
@@ -27,6 +28,7 @@ class MpiWorld final : public World {
 
   void arrive(Part& part, Execution& execution, infinirtXStep_t step) override;
   bool is_much(const Part&) override { return true; }
+  bool may_write_after_failure() const override { return true; }
   void leave(int rank) override;
   bool look(int64_t now) override;
   void part_dropped(const Part& part) override;

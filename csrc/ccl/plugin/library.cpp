@@ -7,10 +7,7 @@ namespace infiniccl::plugin {
 std::unique_ptr<const Library> Library::find(const char* type, std::string* problem) {
   const infinirtPluginInterface* table = nullptr;
   if (infinirtXGetPluginTable(type, &table) != infinirtSuccess) {
-    *problem = format_text(
-        "device type '%s' has no collectives: there are some for 'cpu', for 'nvidia', and for plugins that "
-        "fill in the xccl entries of infinirt_plugin.h",
-        type);
+    *problem = format_text("device type '%s' has no collectives of its own: it is no plugin's", type);
     return nullptr;
   }
   const struct {
@@ -24,7 +21,7 @@ std::unique_ptr<const Library> Library::find(const char* type, std::string* prob
   };
   for (const auto& entry : required) {
     if (entry.there) continue;
-    *problem = format_text("device type '%s' has no collectives: its plugin has no %s", type, entry.name);
+    *problem = format_text("device type '%s' has no collectives of its own: its plugin has no %s", type, entry.name);
     return nullptr;
   }
   return std::unique_ptr<const Library>(new Library(type, *table));

@@ -23,18 +23,18 @@ namespace {
 
 constexpr char kUnique[] = "infiniccl:u:";  // the id's process listens already
 constexpr char kNamed[] = "infiniccl:n:";   // rank 0 will
-constexpr uint32_t kMagic = 0x4c434346;
+constexpr uint32_t kMagic = 0x4c434347;
 constexpr char kFarewell = 'f';
 
 struct Hello {
   uint32_t magic;
-  int32_t size, rank, process;
+  int32_t size, rank, process, stages;
 };
 
 // Before the memory is sent: "" is all right.
 struct Answer {
   uint32_t magic;
-  int32_t host_rank;
+  int32_t host_rank, staged;
   char problem[256];
 };
 
@@ -113,6 +113,7 @@ struct Host {
   std::vector<int> sockets;  // by rank; -1: not there, or gone
   int joined = 0;
   int own_rank = -1;  // one of the ranks, if it is in this process
+  bool staged = false;  // some rank stages
 
   ~Host() {
     if (listener >= 0) close(listener);
@@ -176,6 +177,7 @@ struct Host {
     }
     sockets[static_cast<size_t>(hello.rank)] = socket;
     if (hello.process == getpid()) own_rank = hello.rank;
+    staged |= hello.stages != 0;
     if (++joined < hello.size) return;
     // All are there. The name is free again.
     close(listener);
@@ -183,6 +185,7 @@ struct Host {
     Answer answer{};
     answer.magic = kMagic;
     answer.host_rank = own_rank;
+    answer.staged = staged;
     for (int each : sockets) {
       if (each >= 0) send_answer(each, answer, memory);
     }
@@ -285,7 +288,8 @@ bool make_named_id(infinicclUniqueId_t* id, const char* name, std::string* probl
   return true;
 }
 
-bool join(const infinicclUniqueId_t& id, int size, int rank, int64_t timeout_ns, Joined* joined, std::string* problem) {
+bool join(const infinicclUniqueId_t& id, int size, int rank, bool stages, int64_t timeout_ns, Joined* joined,
+          std::string* problem) {
   const bool named = std::strncmp(id.internal, kNamed, sizeof kNamed - 1) == 0;
   if (!named && std::strncmp(id.internal, kUnique, sizeof kUnique - 1) != 0) {
     *problem = "comm_id was not made by infinicclGetUniqueId or infinicclGetNamedId";
@@ -299,7 +303,7 @@ bool join(const infinicclUniqueId_t& id, int size, int rank, int64_t timeout_ns,
                      : std::string("the process that made the id is not there any more, or on another machine");
     return false;
   }
-  const Hello hello{kMagic, size, rank, static_cast<int32_t>(getpid())};
+  const Hello hello{kMagic, size, rank, static_cast<int32_t>(getpid()), stages};
   Answer answer{};
   int file = -1;
   if (!send_all(socket, &hello, sizeof hello) || !wait_readable(socket, deadline)) {
@@ -328,6 +332,7 @@ bool join(const infinicclUniqueId_t& id, int size, int rank, int64_t timeout_ns,
   joined->map.base = static_cast<std::byte*>(base);
   joined->socket = socket;
   joined->host_rank = answer.host_rank;
+  joined->staged = answer.staged != 0;
   return true;
 }
 

@@ -187,6 +187,7 @@ class Sanitizer:
         return calls
 
     def _read(self, seen: Any) -> Call:
+        observing = sys._getframe().f_back  # behind it is the program, if the thread is one of Python's
         return Call(
             seen.function.decode(),
             dict(zip(self._names(seen.signature), seen.arguments[: seen.argument_count], strict=False)),
@@ -194,7 +195,7 @@ class Sanitizer:
             seen.created,
             ((seen.device_type or b"cpu").decode(), seen.device),
             threading.get_ident(),
-            _stack(sys._getframe(2)),
+            _stack(observing.f_back if observing else None),
             [_declared(seen.accesses[i]) for i in range(seen.access_count)],
         )
 
