@@ -119,7 +119,7 @@ def test_the_sanitizer_sees_nothing(plugin: Path) -> None:
     """Every copy is ordered by events that it can see, and everything is freed."""
     environment = {"INFINIRT_PLUGIN_PATH": str(plugin), "STAGED_DEVICES": "plain:0,plain:1"}
     said = output_of(sys.executable, "-m", "infinirt", "sanitize", PROGRAM, "streams", **environment)
-    assert said.splitlines()[-1] == "infinirt sanitize: nothing found", said
+    assert "infinirt sanitize: nothing found" in said.splitlines(), said
 
 
 def test_ranks_on_one_stream(plugin: Path) -> None:
