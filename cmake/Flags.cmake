@@ -38,11 +38,16 @@ endfunction()
 
 # Most of what the compiler reads in a file of ours is the standard library: it does so once for each target. Sanitizer builds go without, so that
 # a file that forgets an #include does not stay unnoticed.
+# A second argument is a target compiled with the same options that has them already.
 function(infinirt_precompile target)
   if(NOT INFINIRT_SANITIZE)
-    target_precompile_headers(${target} PRIVATE
-      <algorithm> <array> <atomic> <chrono> <cmath> <condition_variable> <cstdint> <cstring> <functional> <map> <memory> <mutex> <string>
-      <unordered_map> <vector>)
+    if(ARGN)
+      target_precompile_headers(${target} REUSE_FROM ${ARGN})
+    else()
+      target_precompile_headers(${target} PRIVATE
+        <algorithm> <array> <atomic> <chrono> <cmath> <condition_variable> <cstdint> <cstring> <functional> <map> <memory> <mutex> <string>
+        <unordered_map> <vector>)
+    endif()
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       # gcc 12 suspects its own std::string, and does not see that a precompiled header is the system's.
       target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread)

@@ -24,6 +24,10 @@ if(INFINIRT_BUILD_TESTS)
       target_link_libraries(${name} PRIVATE infiniop infinirt infinirt_flags)
     else()
       target_link_libraries(${name} PRIVATE infinirt_objects)
+      infinirt_precompile(${name} ${precompiled_for_tests})
+      if(NOT precompiled_for_tests)
+        set(precompiled_for_tests ${name}) # the others take what the first one has
+      endif()
     endif()
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/cpp)
     target_compile_options(${name} PRIVATE -O0) # what they call is compiled as it should be; they run once

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import uuid
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -88,17 +89,23 @@ print(library.infinirtXGetLastErrorMessage().decode())
     assert "threads of the host cannot reach" in said
 
 
-@pytest.mark.parametrize("devices", ["plain:0", "plain:0,plain:1", "plain:2,plain:0,plain:1"])
+def quick_first(values: list[str], quick: int = 1) -> list[Any]:
+    """The first ones always, the others where there is time."""
+    return [*values[:quick], *(pytest.param(value, marks=pytest.mark.full) for value in values[quick:])]
+
+
+@pytest.mark.parametrize("devices", quick_first(["plain:0,plain:1", "plain:0", "plain:2,plain:0,plain:1"]))
 def test_all_operations(plugin: Path, devices: str) -> None:
     assert one_process(plugin, "matrix", devices).endswith("agrees\n")
 
 
+@pytest.mark.full
 def test_all_operations_with_one_worker(plugin: Path) -> None:
     """A rank that waits occupies no thread."""
     assert one_process(plugin, "matrix", "plain:0,plain:1", INFINIRT_CPU_THREADS="1").endswith("agrees\n")
 
 
-@pytest.mark.parametrize("vendor", ["metax", "ascend", "cambricon", "kunlun"])
+@pytest.mark.parametrize("vendor", quick_first(["ascend", "metax", "cambricon", "kunlun"]))
 def test_all_operations_of_vendors(tmp_path: Path, vendor: str) -> None:
     """Device types that the runtime has itself, on loop-backs of their libraries."""
     said = output_of(
@@ -161,8 +168,8 @@ def test_what_is_refused(plugin: Path) -> None:
 MIXES = ["plain:0,plain:0", "cpu:0,plain:1", "plain:0,cpu:0"]
 
 
-@pytest.mark.parametrize("role", ["matrix", "streams", "other_memory"])
-@pytest.mark.parametrize("devices", MIXES)
+@pytest.mark.parametrize("role", quick_first(["streams", "matrix", "other_memory"]))
+@pytest.mark.parametrize("devices", quick_first(MIXES, 2))
 def test_over_shared_memory(plugin: Path, devices: str, role: str) -> None:
     for status, said in processes(plugin, role, devices):
         assert status == 0, said
@@ -176,7 +183,7 @@ def test_a_process_group(plugin: Path, devices: str) -> None:
         assert said.endswith("agrees\n"), said
 
 
-@pytest.mark.parametrize("devices", MIXES)
+@pytest.mark.parametrize("devices", quick_first(MIXES))
 def test_a_rank_that_does_not_come(plugin: Path, devices: str) -> None:
     status, said = processes(plugin, "hang", devices)[0]
     assert status == 0, said
@@ -184,7 +191,7 @@ def test_a_rank_that_does_not_come(plugin: Path, devices: str) -> None:
     assert "rank 1 came last to Barrier" in said
 
 
-@pytest.mark.parametrize("devices", MIXES)
+@pytest.mark.parametrize("devices", quick_first(MIXES))
 def test_a_rank_that_is_killed(plugin: Path, devices: str) -> None:
     (status, said), (killed, _) = processes(plugin, "die", devices)
     assert killed == -9

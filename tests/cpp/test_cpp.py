@@ -94,6 +94,9 @@ def test_operators_in_other_settings(name: str, setting: str, pytestconfig: pyte
     run(name, "release", pytestconfig, SETTINGS[setting])
 
 
+LONG = ("pool_reuse_test", "pool_stress_test")  # too long for one setting more where time is short
+
+
 @pytest.mark.parametrize(
     "setting",
     [
@@ -103,7 +106,9 @@ def test_operators_in_other_settings(name: str, setting: str, pytestconfig: pyte
         pytest.param("one worker", marks=pytest.mark.full),
     ],
 )
-@pytest.mark.parametrize("name", SEMANTICS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.full if name in LONG else ()) for name in SEMANTICS]
+)
 @pytest.mark.timeout(1800)
 def test_program_in_other_settings(name: str, setting: str, pytestconfig: pytest.Config) -> None:
     run(name, "release", pytestconfig, SETTINGS[setting])

@@ -676,13 +676,16 @@ def test_nothing_is_found_in_an_example(name: str) -> None:
     assert "nothing found" in done.stderr
 
 
-TESTS = [
-    "unit/test_objects_graph.py", "unit/test_objects_memory.py", "unit/test_objects_caching.py", "unit/test_objects_device.py",
-    "unit/test_objects_kernel.py", "infinicore/test_graph_optimisation.py",
+TESTS = ["unit/test_objects_graph.py", "unit/test_objects_caching.py"]
+MORE_TESTS = [
+    "unit/test_objects_memory.py", "unit/test_objects_device.py", "unit/test_objects_kernel.py",
+    "infinicore/test_graph_optimisation.py",
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", TESTS)
+@pytest.mark.parametrize(
+    "name", [*TESTS, *(pytest.param(name, marks=pytest.mark.full) for name in MORE_TESTS)]
+)
 def test_nothing_is_found_in_tests(name: str) -> None:
     done = subprocess.run(
         [
