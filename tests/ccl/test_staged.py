@@ -252,7 +252,7 @@ print(id.startswith(b"infiniccl:"))
 comms = [infiniccl.init_rank(1, id, 0, device), infiniccl.init_rank(1, infiniccl.named_id(f"staged {os.getpid()}"), 0, device)]
 comms.append(infiniccl.init_process_group(rank=0, size=1, name=f"group {os.getpid()}", device=device))
 for comm in comms:
-    buffer = device.allocate(20)
+    buffer = device.allocate(20, stream=stream)
     buffer.copy_from(numpy.arange(5, dtype=numpy.int32))
     comm.all_reduce(buffer, dtype="int32", stream=stream)
     stream.sync()
