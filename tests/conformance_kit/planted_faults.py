@@ -17,6 +17,7 @@ class Fault:
     what: str
     cases: tuple[str, ...]
     hangs: bool = False
+    by_chance: str = ""  # a group of cases that it breaks as well, now this one, now that
 
 
 FAULTS = {
@@ -27,7 +28,9 @@ FAULTS = {
     "set-signed": Fault("backend", "a set takes its value for a signed byte", ("memory.set.low-byte",)),
     "set-overruns": Fault("backend", "a set rounds its size up to words", ("memory.set.exact-range",)),
     "copy-aligned": Fault("backend", "a copy within the device begins at whole words", ("copy.odd-offsets",)),
-    "devices-alias": Fault("backend", "device 1's memory is device 0's", ("peer.memory-apart",)),
+    "devices-alias": Fault(
+        "backend", "device 1's memory is device 0's", ("peer.memory-apart",), by_chance="collective"
+    ),
     "leak": Fault("backend", "large blocks are not given back", ("memory.free.again-available",)),
     # ---- in the toy accelerator, in C
     "counted-twice": Fault("toy", "used memory is counted twice", ("memory.info.counts",)),

@@ -37,7 +37,10 @@ def chrome_trace(processes: Iterable[Process]) -> dict[str, object]:
     numbers = iter(range(1, 1 << 30))
     flows = iter(range(1, 1 << 60))
     # Viewers drop what begins before 0. What was issued before the trace may have begun before its first call.
-    start = min((each.begin for p in listed for each in (*p.calls, *p.work, *p.ranges)), default=0)
+    begins = [call.begin for p in listed for call in p.calls]
+    begins += [work.begin for p in listed for work in p.work]
+    begins += [part.begin for p in listed for part in p.ranges]
+    start = min(begins, default=0)
     for process in listed:
         events += _Picture(process, start, numbers, flows).events()
     return {
