@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from . import findings as kinds
+from .accesses import copy_parameters, flat, rows, set_parameters, word
 from .checker import Capture, Checker, Device, Event, Stream
 from .clocks import Stack
 from .findings import Place, bytes_at, site
 from .graphs import Action, Anything, Begin, End, Executable, Graph, Node, Touch
-from .memory import MOST_RANGES, Allocation, Range
+from .memory import Allocation, Range
 
 NON_BLOCKING = 1  # of StreamCreateWithFlags
 _EXTERNAL = 1  # of EventRecordWithFlags and StreamWaitEvent
@@ -177,7 +176,7 @@ class Calls:
 
     def _MallocPitch(self, call: Call) -> None:
         if call.created:
-            pitch = _word(call.arguments["pitch"])
+            pitch = word(call.arguments["pitch"])
             size = pitch * call.arguments["height"]
             self.checker.allocated(self._allocate(call, size, self._of_device(call)))
 
@@ -313,22 +312,22 @@ class Calls:
 
     def _MemcpyAsync(self, call: Call) -> None:
         a = call.arguments
-        self._transfer(call, self._stream(call), _flat(a["dst"], a["src"], a["count"]), "stream" not in a)
+        self._transfer(call, self._stream(call), flat(a["dst"], a["src"], a["count"]), "stream" not in a)
 
     _Memcpy = _MemcpyPeer = _MemcpyPeerAsync = _MemcpyAsync
 
     def _Memcpy2DAsync(self, call: Call) -> None:
         a = call.arguments
         actions = [
-            _rows(a["dst"], a["dpitch"], a["width"], a["height"], True, "dst"),
-            _rows(a["src"], a["spitch"], a["width"], a["height"], False, "src"),
+            rows(a["dst"], a["dpitch"], a["width"], a["height"], True, "dst"),
+            rows(a["src"], a["spitch"], a["width"], a["height"], False, "src"),
         ]
         self._transfer(call, self._stream(call), actions, "stream" not in a)
 
     _Memcpy2D = _Memcpy2DAsync
 
     def _Memcpy3DAsync(self, call: Call) -> None:
-        actions = _copy_parameters(call.arguments["p"])
+        actions = copy_parameters(call.arguments["p"])
         self._transfer(call, self._stream(call), actions, "stream" not in call.arguments)
 
     _Memcpy3D = _Memcpy3DAsync
@@ -337,8 +336,8 @@ class Calls:
         a = call.arguments
         stream = self._stream(call)
         for i in range(a["count"]):
-            dst, src, size = (_word(a[name] + 8 * i) for name in ("dsts", "srcs", "sizes"))
-            self._transfer(call, stream, _flat(dst, src, size), False)
+            dst, src, size = (word(a[name] + 8 * i) for name in ("dsts", "srcs", "sizes"))
+            self._transfer(call, stream, flat(dst, src, size), False)
 
     def _MemsetAsync(self, call: Call) -> None:
         a = call.arguments
@@ -349,7 +348,7 @@ class Calls:
 
     def _Memset2DAsync(self, call: Call) -> None:
         a = call.arguments
-        touch = _rows(a["devPtr"], a["pitch"], a["width"], a["height"], True, "devPtr")
+        touch = rows(a["devPtr"], a["pitch"], a["width"], a["height"], True, "devPtr")
         self._copy(call, self._stream(call), [touch], waits=False)
 
     _Memset2D = _Memset2DAsync
@@ -391,7 +390,7 @@ class Calls:
     def _LaunchKernelExC(self, call: Call) -> None:
         config = call.arguments["config"]
         # dim3 twice, then size_t, then the stream
-        call.arguments["stream"] = _word(config + 32)
+        call.arguments["stream"] = word(config + 32)
         self._launch(call, call.arguments["func"], call.arguments["args"])
 
     def _LaunchHostFunc(self, call: Call) -> None:
@@ -419,7 +418,7 @@ class Calls:
         for each in self.checker.streams:
             if each.capture is capture:
                 each.capture = None
-        graph = _word(call.arguments["pGraph"]) if call.result == 0 else 0
+        graph = word(call.arguments["pGraph"]) if call.result == 0 else 0
         if graph:
             self.graphs[graph] = capture.graph
 
@@ -436,7 +435,7 @@ class Calls:
 
     def _listed(self, array: int, count: int) -> Iterator[Node]:
         for i in range(count if array else 0):
-            found = self._nodes.get(_word(array + 8 * i))
+            found = self._nodes.get(word(array + 8 * i))
             if found is not None:
                 yield found[1]
 
@@ -464,17 +463,17 @@ class Calls:
     def _kernel_node(self, call: Call) -> Iterator[Action]:
         parameters = call.arguments["pNodeParams"]
         # func, two dim3, unsigned int, then the arguments
-        yield from self._undeclared(_word(parameters), _word(parameters + 40), call.device)
+        yield from self._undeclared(word(parameters), word(parameters + 40), call.device)
 
     def _GraphAddMemcpyNode(self, call: Call) -> None:
-        self._add_node(call, _copy_parameters(call.arguments["pCopyParams"]))
+        self._add_node(call, copy_parameters(call.arguments["pCopyParams"]))
 
     def _GraphAddMemcpyNode1D(self, call: Call) -> None:
         a = call.arguments
-        self._add_node(call, _flat(a["dst"], a["src"], a["count"]))
+        self._add_node(call, flat(a["dst"], a["src"], a["count"]))
 
     def _GraphAddMemsetNode(self, call: Call) -> None:
-        self._add_node(call, [_set_parameters(call.arguments["pMemsetParams"])])
+        self._add_node(call, [set_parameters(call.arguments["pMemsetParams"])])
 
     def _GraphAddChildGraphNode(self, call: Call) -> None:
         a = call.arguments
@@ -488,7 +487,7 @@ class Calls:
     def _GraphAddMemAllocNode(self, call: Call) -> None:
         # poolProps (88 bytes), accessDescs, their count, bytesize, and where it is
         parameters = call.arguments["nodeParams"]
-        size, address = _word(parameters + 104), _word(parameters + 112)
+        size, address = word(parameters + 104), word(parameters + 112)
         allocation = Allocation(
             address, size, self._of_device(call), call.function, call.stack, of_graph=True
         )
@@ -533,13 +532,13 @@ class Calls:
 
     def _GraphMemcpyNodeSetParams1D(self, call: Call) -> None:
         a = call.arguments
-        self._set_node(call, _flat(a["dst"], a["src"], a["count"]))
+        self._set_node(call, flat(a["dst"], a["src"], a["count"]))
 
     def _GraphMemcpyNodeSetParams(self, call: Call) -> None:
-        self._set_node(call, _copy_parameters(call.arguments["pNodeParams"]))
+        self._set_node(call, copy_parameters(call.arguments["pNodeParams"]))
 
     def _GraphMemsetNodeSetParams(self, call: Call) -> None:
-        self._set_node(call, [_set_parameters(call.arguments["pNodeParams"])])
+        self._set_node(call, [set_parameters(call.arguments["pNodeParams"])])
 
     def _GraphKernelNodeSetParams(self, call: Call) -> None:
         self._set_node(call, list(self._kernel_node(call)))
@@ -580,79 +579,3 @@ _WHATEVER_THE_RESULT = {
         "StreamWaitEvent",
     )
 }  # fmt: skip
-
-
-def _word(address: int) -> int:
-    return ctypes.c_uint64.from_address(address).value if address else 0
-
-
-def _flat(dst: int, src: int, count: int) -> list[Action]:
-    return [Touch(dst, ((dst, dst + count),), True, "dst"), Touch(src, ((src, src + count),), False, "src")]
-
-
-def _rows(base: int, pitch: int, width: int, height: int, writes: bool, label: str) -> Touch:
-    if width == 0 or height == 0:
-        return Touch(base, (), writes, label)
-    if pitch == width:
-        return Touch(base, ((base, base + width * height),), writes, label)
-    if height > MOST_RANGES:
-        return Touch(base, None, writes, label)
-    return Touch(
-        base, tuple((base + i * pitch, base + i * pitch + width) for i in range(height)), writes, label
-    )
-
-
-class _Pitched(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_uint64) for name in ("pointer", "pitch", "xsize", "ysize")]
-
-
-class _CopyParameters(ctypes.Structure):
-    """infinirtMemcpy3DParms."""
-
-    _fields_ = [
-        ("source_array", ctypes.c_uint64),
-        ("source_place", ctypes.c_uint64 * 3),
-        ("source", _Pitched),
-        ("target_array", ctypes.c_uint64),
-        ("target_place", ctypes.c_uint64 * 3),
-        ("target", _Pitched),
-        ("extent", ctypes.c_uint64 * 3),
-        ("kind", ctypes.c_int),
-    ]
-
-
-def _box(place: Any, pitched: _Pitched, extent: Any, writes: bool, label: str) -> Touch:
-    width, height, depth = extent
-    base = pitched.pointer + place[0] + place[1] * pitched.pitch + place[2] * pitched.pitch * pitched.ysize
-    if depth == 1 or height == 0 or width == 0:
-        return _rows(base, pitched.pitch, width, height if depth else 0, writes, label)
-    if height * depth > MOST_RANGES:
-        return Touch(base, None, writes, label)
-    starts = [base + (z * pitched.ysize + y) * pitched.pitch for z in range(depth) for y in range(height)]
-    return Touch(base, tuple((start, start + width) for start in starts), writes, label)
-
-
-def _copy_parameters(address: int) -> list[Action]:
-    p = _CopyParameters.from_address(address)
-    return [
-        _box(p.target_place, p.target, p.extent, True, "dst"),
-        _box(p.source_place, p.source, p.extent, False, "src"),
-    ]
-
-
-class _SetParameters(ctypes.Structure):
-    """infinirtMemsetParams."""
-
-    _fields_ = [
-        ("target", ctypes.c_uint64),
-        ("pitch", ctypes.c_uint64),
-        ("value", ctypes.c_uint),
-        ("element", ctypes.c_uint),
-        ("width", ctypes.c_uint64),
-        ("height", ctypes.c_uint64),
-    ]
-
-
-def _set_parameters(address: int) -> Touch:
-    p = _SetParameters.from_address(address)
-    return _rows(p.target, p.pitch, p.width * p.element, p.height, True, "dst")
