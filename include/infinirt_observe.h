@@ -80,7 +80,7 @@ typedef struct infinirtXCall {
   const char* signature;     /* names and kinds of the parameters: "dst:p,src:p,count:u,kind:i,stream:p" */
   const unsigned long long* arguments;
   int argumentCount;
-  const char* deviceType; /* of the calling thread, when the call begins; may be null */
+  const char* deviceType; /* of the calling thread, when the call begins; null there in a thread's first call */
   int device;
   const char* stack;                /* who called, where a stack hook says so; else null. Lives for ever. */
   infinirtError_t result;           /* at the end */

@@ -359,6 +359,10 @@ ObservedCall::ObservedCall(ThreadState& ts, uint16_t function, const unsigned lo
 infinirtError_t ObservedCall::end(infinirtError_t result) {
   const int64_t end = observed_ticks();
   call_.result = result;
+  if (!call_.deviceType && ts_.backend) {  // the thread's first call, which has looked for the default
+    call_.deviceType = ts_.backend->name.c_str();
+    call_.device = ts_.device[ts_.backend->index];
+  }
   if (result == infinirtSuccess && observed_signature(function_).creates && call_.arguments[0])
     std::memcpy(&call_.created, reinterpret_cast<const void*>(call_.arguments[0]), sizeof(void*));
   ObservedThread& thread = observed_thread(ts_);

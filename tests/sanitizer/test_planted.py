@@ -37,3 +37,16 @@ def test_it_is_found(program: Path, device: str, tmp_path: Path) -> None:
     for place in said["findings"][0]["places"]:
         assert place["stack"], "every place has its line in the program"
         assert place["stack"][0].startswith(str(program))
+
+
+def test_the_first_call_of_a_program_is_on_the_device_that_it_chose() -> None:
+    program = Path(__file__).parent / "planted" / "freed_while_another_stream_reads.py"
+    done = subprocess.run(
+        [sys.executable, "-m", "infinirt", "sanitize", program],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "INFINIRT_CPU_DEVICES": "2", "INFINIRT_DEVICE": "cpu:1"},
+    )
+    assert done.returncode == 9, done.stdout + done.stderr
+    assert "let stream 1 of cpu:1 wait for an event recorded on stream 2 of cpu:1" in done.stderr
