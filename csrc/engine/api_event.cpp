@@ -88,7 +88,11 @@ infinirtError_t engine_quiet_event_synchronize(infinirtEvent_t event) {
   } else {
     const Point point = event_point(e);
     if (point.lost()) return lost_event();
-    wait_for(point, !(e.flags & infinirtEventBlockingSync));
+    if (e.flags & infinirtEventBlockingSync) {
+      wait_for(point, false);
+    } else {
+      help_until(point);
+    }
   }
   return infinirtSuccess;
 }

@@ -15,20 +15,21 @@
 
 namespace infinirt {
 
+struct Worker {
+  // Spinning: looking at the word. Sleeping: in the kernel, or on the way. Called: `assigned` holds a runnable, which is
+  // whoever's changes the word next: the worker, or a thread that takes it back.
+  enum : uint32_t { Spinning = 0, Called = 1, Sleeping = 2 };
+  std::atomic<uint32_t> signal{Spinning};
+  Runnable* assigned = nullptr;  // written under the pool's mutex, while nobody calls
+  Worker* next_idle = nullptr;
+};
+
 namespace {
 
 constexpr int kBudget = 64;         // steps a runnable may take before others get a turn
 constexpr int kMaxThreads = 1024;   // only blocked host functions can drive us there
 constexpr int kIdleSpin = kShortSpin;  // looks at the signal before an idle worker sleeps
 constexpr int kHostSpin = kShortSpin;
-
-struct Worker {
-  // Spinning: looking at the word. Sleeping: in the kernel. Called: `assigned` holds a runnable.
-  enum : uint32_t { Spinning = 0, Called = 1, Sleeping = 2 };
-  std::atomic<uint32_t> signal{Spinning};
-  Runnable* assigned = nullptr;
-  Worker* next_idle = nullptr;
-};
 
 struct ReadyQueue {
   Runnable* first[kUrgencyLevels] = {};
@@ -90,8 +91,7 @@ int read_worker_limit(std::string& problem) {
   return 1;
 }
 
-void call(Worker* worker, Runnable* runnable) {
-  worker->assigned = runnable;
+void call(Worker* worker) {
   if (worker->signal.exchange(Worker::Called, std::memory_order_acq_rel) == Worker::Sleeping) {
     futex_wake(&worker->signal, 1);
   }
@@ -103,13 +103,13 @@ Runnable* wait_for_call(Worker& worker) {
     cpu_pause();
   }
   uint32_t expected = Worker::Spinning;
-  if (worker.signal.compare_exchange_strong(expected, Worker::Sleeping, std::memory_order_acq_rel)) {
-    while (worker.signal.load(std::memory_order_acquire) == Worker::Sleeping)
-      futex_wait(&worker.signal, Worker::Sleeping);
+  worker.signal.compare_exchange_strong(expected, Worker::Sleeping, std::memory_order_acq_rel);
+  for (;;) {
+    expected = Worker::Called;
+    if (worker.signal.compare_exchange_strong(expected, Worker::Spinning, std::memory_order_acq_rel))
+      return worker.assigned;
+    futex_wait(&worker.signal, Worker::Sleeping);
   }
-  Runnable* runnable = worker.assigned;
-  worker.signal.store(Worker::Spinning, std::memory_order_relaxed);
-  return runnable;
 }
 
 void* worker_main(void* first_runnable) {
@@ -160,8 +160,10 @@ void hand_over(Pool& p, Runnable* runnable) {
     if (Worker* worker = p.idle) {
       p.idle = worker->next_idle;
       ++p.busy;
+      worker->assigned = runnable;
+      runnable->called = worker;
       p.mutex.unlock();
-      call(worker, runnable);
+      call(worker);
       return;
     }
     if (p.threads < kMaxThreads) {
@@ -182,6 +184,35 @@ void hand_over(Pool& p, Runnable* runnable) {
   }
   p.ready.push(runnable);
   p.mutex.unlock();
+}
+
+// Takes a runnable back from a worker that has been called for it and has not come yet. The calling thread then counts as a
+// worker, until leave(); the worker sleeps on, or finds that it has been woken for nothing.
+bool take_back(Runnable* runnable) {
+  auto& p = pool();
+  std::lock_guard guard(p.mutex);
+  Worker* worker = runnable->called;
+  uint32_t expected = Worker::Called;
+  if (!worker || worker->assigned != runnable ||
+      !worker->signal.compare_exchange_strong(expected, Worker::Sleeping, std::memory_order_acq_rel)) {
+    return false;
+  }
+  worker->next_idle = p.idle;
+  p.idle = worker;
+  return true;
+}
+
+// `rest` is what is left to be run of what the thread took back; null: nothing.
+void leave(Runnable* rest) {
+  auto& p = pool();
+  p.mutex.lock();
+  --p.busy;
+  if (rest) p.ready.push(rest);
+  if (Runnable* next = p.ready.pop()) {
+    hand_over(p, next);
+  } else {
+    p.mutex.unlock();
+  }
 }
 
 struct InlineQueue {
@@ -262,6 +293,15 @@ void wait_for(const Point& point, bool may_spin) {
   point.timeline->sleep_until(point.value, may_spin ? kHostSpin : 0);
 }
 
+void help_until(const Point& point) {
+  if (point.reached()) return;
+  if (schedule_config().mode == ScheduleMode::Async) {
+    Runnable* runner = point.timeline->runner.load(std::memory_order_acquire);
+    if (runner && take_back(runner)) leave(runner->run_for_waiter(point) ? runner : nullptr);
+  }
+  wait_for(point);
+}
+
 bool wait_for_limited(const Point& point, int64_t timeout_ns) {
   if (point.reached()) return true;
   if (is_random_schedule()) return random_schedule_until(point, timeout_ns > 0 ? timeout_ns : 0);
@@ -270,14 +310,7 @@ bool wait_for_limited(const Point& point, int64_t timeout_ns) {
 
 UserCodeScope::UserCodeScope() : on_worker_(t_worker != nullptr) {
   if (!on_worker_) return;
-  auto& p = pool();
-  p.mutex.lock();
-  --p.busy;
-  if (Runnable* next = p.ready.pop()) {
-    hand_over(p, next);
-  } else {
-    p.mutex.unlock();
-  }
+  leave(nullptr);
 }
 
 UserCodeScope::~UserCodeScope() {

@@ -15,7 +15,12 @@ class Runnable {
   // owned by someone else by now, and must not be touched any more.
   virtual bool run(int budget) = 0;
 
+  // The same on a thread that waits for `point`, up to there, and only while the next step merely computes: code of the
+  // user, and whatever may wait, belongs on a worker. True: there is more to run.
+  virtual bool run_for_waiter(const Point& /*point*/) { return true; }
+
   Runnable* next_ready = nullptr;
+  struct Worker* called = nullptr;  // the worker that was last called for it; scheduler.cpp
   int urgency = 0;  // 0 (least) … kUrgencyLevels - 1
 
  protected:
@@ -41,6 +46,10 @@ void schedule(Runnable* runnable);
 
 // Blocks the calling thread until the point is reached. `may_spin` false: sleep at once (BlockingSync).
 void wait_for(const Point& point, bool may_spin = true);
+
+// The same, and the thread does the stream's work itself where the worker that was called for it has not come yet
+// (docs/decisions/0026). Called without locks.
+void help_until(const Point& point);
 
 // The same for at most `timeout_ns`; false when the point was not reached.
 bool wait_for_limited(const Point& point, int64_t timeout_ns);

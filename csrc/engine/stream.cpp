@@ -137,6 +137,23 @@ void recycle_done(Stream& stream) {
   }
 }
 
+// Runs no code of the user, waits for nobody, and may therefore run on any thread.
+bool only_computes(const Stream& stream, const Work& work) {
+  switch (work.type) {
+    case WorkType::Nothing:
+    case WorkType::Record:
+      return true;
+    case WorkType::Copy:
+      return !work.copy.other && stream.device->engine->inline_limit() > 0;
+    case WorkType::Fill:
+      return stream.device->engine->inline_limit() > 0;
+    case WorkType::Kernel:
+      return work.kernel.block_ns > 0;  // infinirtXLaunchComputation, whose contract it is
+    default:
+      return false;
+  }
+}
+
 // A destroyed stream has drained.
 void retire(Stream* stream) {
   pools_stream_retired(*stream);
@@ -213,22 +230,23 @@ bool launch_blocking() {
   return blocking;
 }
 
+bool Stream::take_batch() {
+  if (batch) return true;
+  mutex.lock();
+  recycle_done(*this);
+  batch = first;
+  first = last = nullptr;
+  const bool idle_now = !batch;
+  if (idle_now) state = State::Idle;
+  const bool dead = idle_now && destroyed;
+  mutex.unlock();
+  if (dead) retire(this);
+  return !idle_now;
+}
+
 bool Stream::run(int budget) {
   for (;;) {
-    if (!batch) {
-      mutex.lock();
-      recycle_done(*this);
-      batch = first;
-      first = last = nullptr;
-      if (!batch) {
-        state = State::Idle;
-        const bool dead = destroyed;
-        mutex.unlock();
-        if (dead) retire(this);
-        return false;
-      }
-      mutex.unlock();
-    }
+    if (!take_batch()) return false;
     // Looked at only now: a stream whose last operation is done is idle at once, not after another turn of nothing.
     if (budget-- <= 0) return true;
     Work& work = batch->work;
@@ -251,6 +269,17 @@ bool Stream::run(int budget) {
     } else {
       execute_work(*device, work, {this, &batch->issued, false});
     }
+    finish_head(*this);
+  }
+}
+
+bool Stream::run_for_waiter(const Point& point) {
+  for (;;) {
+    if (!take_batch()) return false;
+    if (point.reached() || !only_computes(*this, batch->work)) return true;
+    if (observed() && batch->began == 0) [[unlikely]]
+      batch->began = observed_ticks();
+    execute_work(*device, batch->work, {this, &batch->issued, false});
     finish_head(*this);
   }
 }
@@ -348,7 +377,7 @@ infinirtError_t submit(Stream& stream, Work& work) {
   work.type = WorkType::Nothing;  // the queue owns it now
   if (waits) {
     const RareWaitScope waiting;
-    wait_for(done);
+    help_until(done);
     return take_async_error(*stream.device);
   }
   return infinirtSuccess;
@@ -439,19 +468,20 @@ bool stream_is_done(Stream& stream) {
 }
 
 infinirtError_t synchronize_stream(Stream& stream) {
-  const bool may_spin = !(stream.device->flags.load(std::memory_order_relaxed) & infinirtDeviceScheduleBlockingSync);
+  const bool sleeps = stream.device->flags.load(std::memory_order_relaxed) & infinirtDeviceScheduleBlockingSync;
+  const auto wait = [&](const Point& point) { sleeps ? wait_for(point, false) : help_until(point); };
   if (stream.role != StreamRole::Legacy) {
-    wait_for(stream.tail(), may_spin);
+    wait(stream.tail());
   } else {
     std::vector<Point> points;
     collect_sync_points(stream, points);
-    for (const Point& point : points) wait_for(point, may_spin);
+    for (const Point& point : points) wait(point);
   }
   return take_async_error(*stream.device);
 }
 
 infinirtError_t wait_for_turn(Stream& stream) {
-  if (stream.blocking && stream.role != StreamRole::Legacy) wait_for(stream.device->legacy->tail());
+  if (stream.blocking && stream.role != StreamRole::Legacy) help_until(stream.device->legacy->tail());
   return synchronize_stream(stream);
 }
 
@@ -467,7 +497,7 @@ void wait_for_device(EngineDevice& device) {
     points.push_back(device.legacy->tail());
     for (Stream* stream : device.streams) points.push_back(stream->tail());
   }
-  for (const Point& point : points) wait_for(point);
+  for (const Point& point : points) help_until(point);
 }
 
 Stream* resolve_stream(ThreadState& ts, infinirtStream_t handle, infinirtError_t* error) {
@@ -493,6 +523,7 @@ Stream* create_stream(EngineDevice& device, unsigned flags, int priority, Stream
   std::unique_lock guard(stream->mutex);  // a thread with a stale pointer may be looking
   stream->device = &device;
   stream->timeline = acquire_timeline();
+  stream->timeline->runner.store(stream, std::memory_order_release);
   stream->handle = nullptr;
   stream->id = next_stream_id.fetch_add(1, std::memory_order_relaxed);
   stream->flags = flags;

@@ -67,11 +67,14 @@ struct Stream final : Runnable, Waiter, StepHost {
   // --- capture.cpp: null unless capturing; written under the capture lock
   std::atomic<Capture*> capture{nullptr};
 
+  bool take_batch();  // false: there is nothing to run, and the stream is idle, or gone
+
   // Whether all that was enqueued so far has finished.
   bool idle() const { return timeline->reached(enqueued.load(std::memory_order_acquire)); }
   Point tail() const { return {timeline, enqueued.load(std::memory_order_acquire)}; }
 
   bool run(int budget) override;  // Runnable
+  bool run_for_waiter(const Point& point) override;
   void wake() override;           // Waiter: the point waited for is reached
   void finish_step() override;    // StepHost: the step at the head is over
   void fail_step(infinirtError_t error, const char* message) override;

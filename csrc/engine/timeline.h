@@ -11,6 +11,8 @@
 
 namespace infinirt {
 
+class Runnable;
+
 // Something to be woken when a timeline reaches a value. It is unlinked before `wake` is called.
 struct Waiter {
   Waiter* next_waiter = nullptr;
@@ -51,6 +53,7 @@ class Timeline {
 
   Timeline* next_free = nullptr;
   uint64_t number = 0;  // for observers: which order its values count in
+  std::atomic<Runnable*> runner{nullptr};  // the stream that counts on it, or did last; streams are never unmapped
 
  private:
   void wake_parked(uint64_t value);

@@ -1,6 +1,7 @@
 // infinirtXLaunchComputation: what runs in the calling thread, what does not, and that nothing else about a launch differs.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -59,7 +60,7 @@ TEST(a_long_one_and_one_behind_other_work_do_not) {
   REQUIRE(infinirtStreamCreate(&stream) == infinirtSuccess);
   Places longer(300), behind(3);
   CHECK_EQ(longer.launch(kLong, stream), infinirtSuccess);
-  CHECK_EQ(infinirtStreamSynchronize(stream), infinirtSuccess);
+  while (infinirtStreamQuery(stream) == infinirtErrorNotReady) std::this_thread::yield();  // a wait could help
   CHECK(!longer.any(std::this_thread::get_id()) && !longer.any(std::thread::id()));
 
   Gate gate;
@@ -70,6 +71,101 @@ TEST(a_long_one_and_one_behind_other_work_do_not) {
   CHECK_EQ(infinirtStreamSynchronize(stream), infinirtSuccess);
   CHECK(!behind.any(std::this_thread::get_id()) && !behind.any(std::thread::id()));
   CHECK_EQ(infinirtStreamDestroy(stream), infinirtSuccess);
+}
+
+// A worker that sleeps takes its time to come: whoever waits for the stream meanwhile does the work.
+TEST(a_thread_that_waits_does_what_no_worker_has_begun) {
+  infinirtStream_t stream;
+  infinirtEvent_t event;
+  REQUIRE(infinirtStreamCreate(&stream) == infinirtSuccess);
+  REQUIRE(infinirtEventCreate(&event) == infinirtSuccess);
+  Places first(3), second(1);
+  bool by_stream = false, by_event = false, by_device = false;
+  for (int i = 0; i < 5000 && !(by_stream && by_event && by_device); ++i) {
+    std::this_thread::sleep_for(std::chrono::microseconds(300));  // the workers sleep again
+    std::fill(first.ran.begin(), first.ran.end(), std::thread::id());
+    second.ran[0] = {};
+    CHECK_EQ(first.launch(kLong, stream), infinirtSuccess);
+    CHECK_EQ(second.launch(kLong, stream), infinirtSuccess);
+    CHECK_EQ(infinirtEventRecord(event, stream), infinirtSuccess);
+    bool* const found = i % 3 == 0 ? &by_stream : i % 3 == 1 ? &by_event : &by_device;
+    CHECK_EQ(i % 3 == 0   ? infinirtStreamSynchronize(stream)
+             : i % 3 == 1 ? infinirtEventSynchronize(event)
+                          : infinirtDeviceSynchronize(),
+             infinirtSuccess);
+    CHECK(!first.any(std::thread::id()) && !second.any(std::thread::id()));
+    *found = *found || (first.any(std::this_thread::get_id()) && second.all(std::this_thread::get_id()));
+  }
+  CHECK(by_stream);
+  CHECK(by_event);
+  CHECK(by_device);
+  CHECK_EQ(infinirtEventDestroy(event), infinirtSuccess);
+  CHECK_EQ(infinirtStreamDestroy(stream), infinirtSuccess);
+}
+
+TEST(a_thread_that_waits_runs_no_code_of_the_user) {
+  infinirtStream_t stream;
+  REQUIRE(infinirtStreamCreate(&stream) == infinirtSuccess);
+  Places before(2), after(2);
+  for (int i = 0; i < 200; ++i) {
+    std::this_thread::sleep_for(std::chrono::microseconds(300));
+    std::thread::id called;
+    CHECK_EQ(before.launch(kLong, stream), infinirtSuccess);
+    const auto function = [](void* id) { *static_cast<std::thread::id*>(id) = std::this_thread::get_id(); };
+    CHECK_EQ(infinirtLaunchHostFunc(stream, function, &called), infinirtSuccess);
+    CHECK_EQ(after.launch(kLong, stream), infinirtSuccess);
+    CHECK_EQ(infinirtStreamSynchronize(stream), infinirtSuccess);
+    CHECK(called != std::thread::id() && called != std::this_thread::get_id());
+    CHECK(!before.any(std::thread::id()) && !after.any(std::thread::id()));
+  }
+  CHECK_EQ(infinirtStreamDestroy(stream), infinirtSuccess);
+}
+
+// Every thread waits for streams of its own and for one that all of them use.
+TEST(many_threads_that_wait_and_help_keep_the_order) {
+  static std::atomic<long> sum;
+  sum = 0;
+  const auto add = [](const infinirtXBlock*, void** args) -> infinirtError_t {
+    auto* cell = *static_cast<long**>(args[0]);
+    const long seen = *cell;  // whoever runs the stream is alone, and sees what came before
+    sum.fetch_add(1, std::memory_order_relaxed);
+    *cell = seen + 1;
+    return infinirtSuccess;
+  };
+  static infinirtError_t (*const kernel)(const infinirtXBlock*, void**) = add;
+  const size_t sizes[] = {sizeof(void*)};
+  const infinirtXKernelInfo info{"add", kernel, sizes, 1, 0};
+  REQUIRE(infinirtXRegisterKernel(&info) == infinirtSuccess);
+  infinirtStream_t shared;
+  REQUIRE(infinirtStreamCreateWithFlags(&shared, infinirtStreamNonBlocking) == infinirtSuccess);
+  static long shared_cell;
+  shared_cell = 0;
+  constexpr int kThreads = 4, kRounds = 300;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      infinirtStream_t own;
+      REQUIRE(infinirtStreamCreateWithFlags(&own, infinirtStreamNonBlocking) == infinirtSuccess);
+      long cell = 0, *own_place = &cell, *shared_place = &shared_cell;
+      void *own_args[] = {&own_place}, *shared_args[] = {&shared_place};
+      for (int i = 1; i <= kRounds; ++i) {
+        const auto* function = reinterpret_cast<const void*>(kernel);
+        CHECK_EQ(infinirtXLaunchComputation(function, {1, 1, 1}, own_args, kLong, own), infinirtSuccess);
+        CHECK_EQ(infinirtXLaunchComputation(function, {1, 1, 1}, shared_args, kLong, shared), infinirtSuccess);
+        CHECK_EQ(infinirtStreamSynchronize(i % 2 ? own : shared), infinirtSuccess);
+        if (i % 7 == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
+        if (i % 2) CHECK_EQ(cell, i);
+      }
+      CHECK_EQ(infinirtStreamSynchronize(own), infinirtSuccess);
+      CHECK_EQ(cell, kRounds);
+      CHECK_EQ(infinirtStreamDestroy(own), infinirtSuccess);
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  CHECK_EQ(infinirtStreamSynchronize(shared), infinirtSuccess);
+  CHECK_EQ(shared_cell, kThreads * kRounds);
+  CHECK_EQ(sum.load(), 2 * kThreads * kRounds);
+  CHECK_EQ(infinirtStreamDestroy(shared), infinirtSuccess);
 }
 
 TEST(a_failure_is_the_streams_wherever_it_ran) {
