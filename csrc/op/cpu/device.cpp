@@ -79,7 +79,11 @@ class PreparedWork final : public Prepared {
       const int64_t row = plan.nest.size[0], rows = std::max<int64_t>(32, (work_.block_elements + row - 1) / row);
       work_.block_elements = rows * row;
     }
-    if (work_.kind == OperatorKind::Map) work_.map = map_tile(plan.info->map, plan.dtype[plan.info->model()]);
+    if (work_.kind == OperatorKind::Map) {
+      const infiniDtype_t dtype = plan.dtype[plan.info->model()];
+      work_.map = map_tile(plan.info->map, dtype);
+      work_.direct = dtype == INFINI_DTYPE_BF16 ? tiles().bfloat[plan.info->map] : nullptr;
+    }
     if (work_.kind == OperatorKind::Cast) {
       const int to = plan.dtype[0] == INFINI_DTYPE_BOOL ? kComputed : computed_as(plan.dtype[0]);
       work_.cast = casts[to][computed_as(plan.dtype[1])];

@@ -83,9 +83,9 @@ void sum_lanes(const Vector (&vectors)[4], float (&sums)[4]) {
   __builtin_memcpy(sums, &all, sizeof all);
 }
 
-// Some rows of `a`, as Type::take() gives them, times some rows of b.
+// Some rows of `a`, as Type::take() gives them, `a_row` apart, times some rows of b.
 template <class Type, int Rows, int Columns>
-void multiply_some(const FewRows& p, const float* a, int64_t column) {
+void multiply_some(const FewRows& p, const float* a, int64_t a_row, int64_t column) {
   using Element = typename Type::Element;
   const Element* b = static_cast<const Element*>(p.b) + column * p.b_row;
   constexpr int kSums = Rows * Columns;
@@ -108,7 +108,7 @@ void multiply_some(const FewRows& p, const float* a, int64_t column) {
 #pragma GCC unroll 2
       for (int v = 0; v < 2; ++v) {
         Vector line;
-        __builtin_memcpy(&line, a + r * p.depth + i + v * kLanes, sizeof line);
+        __builtin_memcpy(&line, a + r * a_row + i + v * kLanes, sizeof line);
 #pragma GCC unroll 8
         for (int j = 0; j < Columns; ++j) {
           held[(r * Columns + j) / 4][(r * Columns + j) % 4] += line * weights[j][v];
@@ -122,7 +122,7 @@ void multiply_some(const FewRows& p, const float* a, int64_t column) {
   for (int r = 0; r < Rows; ++r) {
     for (int j = 0; j < Columns; ++j) {
       float sum = sums[(r * Columns + j) / 4][(r * Columns + j) % 4];
-      for (int64_t rest = i; rest < p.depth; ++rest) sum += a[r * p.depth + rest] * Type::widen(b[j * p.b_row + rest]);
+      for (int64_t rest = i; rest < p.depth; ++rest) sum += a[r * a_row + rest] * Type::widen(b[j * p.b_row + rest]);
       Element* c = static_cast<Element*>(p.c) + r * p.c_row + (column + j) * p.c_column;
       sum *= p.alpha;
       if (p.beta != 0) sum += p.beta * Type::widen(*c);
@@ -133,11 +133,15 @@ void multiply_some(const FewRows& p, const float* a, int64_t column) {
 
 // As many rows of b at a time as keep enough sums in registers to hide how long one takes.
 template <class Type, int Rows>
-void multiply_rows(const FewRows& p, const float* a) {
+void multiply_rows(const FewRows& p, const float* a, int64_t a_row) {
+#if defined(__AVX512F__)
+  constexpr int kColumns = Rows == 1 ? 8 : Rows <= 5 ? 4 : 3;
+#else
   constexpr int kColumns = Rows == 1 ? 8 : Rows <= 4 ? 4 : 2;
+#endif
   int64_t column = 0;
-  for (; column + kColumns <= p.columns; column += kColumns) multiply_some<Type, Rows, kColumns>(p, a, column);
-  for (; column < p.columns; ++column) multiply_some<Type, Rows, 1>(p, a, column);
+  for (; column + kColumns <= p.columns; column += kColumns) multiply_some<Type, Rows, kColumns>(p, a, a_row, column);
+  for (; column < p.columns; ++column) multiply_some<Type, Rows, 1>(p, a, a_row, column);
 }
 
 // Lines of b, four at a time, into the sums of all columns: `sums` has a row for each of a, p.columns long.
@@ -235,42 +239,26 @@ bool multiply_across(const FewRows& p) {
 template <class Type>
 bool multiply(const FewRows& p) {
   if (p.across) return multiply_across<Type>(p);
-  auto* a = reinterpret_cast<float*>(worker_buffer(sizeof(float) * static_cast<size_t>(p.rows * p.depth)));
-  if (!a) return false;
+  using Multiply = void (*)(const FewRows&, const float*, int64_t);
+  static constexpr Multiply all[] = {multiply_rows<Type, 1>, multiply_rows<Type, 2>, multiply_rows<Type, 3>,
+                                     multiply_rows<Type, 4>, multiply_rows<Type, 5>, multiply_rows<Type, 6>,
+                                     multiply_rows<Type, 7>, multiply_rows<Type, 8>};
   const auto* from = static_cast<const typename Type::Element*>(p.a);
-  for (int64_t r = 0; r < p.rows; ++r) {
-    int64_t i = 0;
-    for (; i + kStep <= p.depth; i += kStep) {
-      Vector taken[2];
-      Type::take(from + r * p.a_row + i, taken);
-      __builtin_memcpy(a + r * p.depth + i, taken, sizeof taken);
+  if constexpr (sizeof(typename Type::Element) == sizeof(float)) {
+    all[p.rows - 1](p, from, p.a_row);
+  } else {
+    auto* a = reinterpret_cast<float*>(worker_buffer(sizeof(float) * static_cast<size_t>(p.rows * p.depth)));
+    if (!a) return false;
+    for (int64_t r = 0; r < p.rows; ++r) {
+      int64_t i = 0;
+      for (; i + kStep <= p.depth; i += kStep) {
+        Vector taken[2];
+        Type::take(from + r * p.a_row + i, taken);
+        __builtin_memcpy(a + r * p.depth + i, taken, sizeof taken);
+      }
+      for (; i < p.depth; ++i) a[r * p.depth + i] = Type::widen(from[r * p.a_row + i]);
     }
-    for (; i < p.depth; ++i) a[r * p.depth + i] = Type::widen(from[r * p.a_row + i]);
-  }
-  switch (p.rows) {
-    case 1:
-      multiply_rows<Type, 1>(p, a);
-      break;
-    case 2:
-      multiply_rows<Type, 2>(p, a);
-      break;
-    case 3:
-      multiply_rows<Type, 3>(p, a);
-      break;
-    case 4:
-      multiply_rows<Type, 4>(p, a);
-      break;
-    case 5:
-      multiply_rows<Type, 5>(p, a);
-      break;
-    case 6:
-      multiply_rows<Type, 6>(p, a);
-      break;
-    case 7:
-      multiply_rows<Type, 7>(p, a);
-      break;
-    default:
-      multiply_rows<Type, 8>(p, a);
+    all[p.rows - 1](p, a, p.depth);
   }
   return true;
 }

@@ -1,8 +1,9 @@
 #include "op/cpu/gemm.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
-#include <thread>
 
 #include "op/cpu/blas.h"
 #include "op/cpu/buffer.h"
@@ -10,6 +11,7 @@
 #include "op/cpu/kernel.h"
 #include "op/cpu/packed_product.h"
 #include "op/cpu/tiles.h"
+#include "op/runtime.h"
 #include "op/tensor.h"
 
 namespace infiniop::cpu {
@@ -23,8 +25,8 @@ constexpr int64_t kLargestTile = 1024, kSmallestTile = 128;
 constexpr int64_t kFewRowsBytes = 1 << 17;
 // Columns of a product with few rows whose large matrix lies in lines.
 constexpr int64_t kFewestAcross = 128;
-// Of tiles of floats: a multiple of what is computed together in each instruction set.
-constexpr int64_t kPackedRows = 384;
+// Of tiles of floats, and of narrow types, whose sums are kept beside: multiples of what is computed together in each instruction set.
+constexpr int64_t kPackedRows = 3072, kPackedRowsNarrow = 384;
 
 // The first argument, by value; then the addresses of c, a and b.
 struct GemmWork {
@@ -309,27 +311,36 @@ class PreparedGemm final : public Prepared {
     const auto row = static_cast<int64_t>(size_of(work_.dtype)) * std::max<int64_t>(1, p.k);
     work_.tile_m = kMostFewRows;
     work_.down = 1;
-    work_.tile_n = std::clamp<int64_t>(kFewRowsBytes / row / 8 * 8, 8, 1024);
+    // Every block brings the few rows anew: it has many more of the others, as long as there are enough blocks.
+    const int64_t most = std::max<int64_t>(8, p.n / (4 * processors()) / 8 * 8);
+    const int64_t bytes = std::max(kFewRowsBytes, 8 * p.m * row);
+    work_.tile_n = std::clamp<int64_t>(std::min(bytes / row / 8 * 8, most), 8, 1024);
     // Of lines that lie across, long parts: each begins a page.
     if (work_.across) work_.tile_n = std::clamp<int64_t>(p.n / (2 * processors()) / 32 * 32, kFewestAcross, 1024);
     work_.columns = (p.n + work_.tile_n - 1) / work_.tile_n;
   }
 
-  static int64_t processors() { return std::max(1u, std::thread::hardware_concurrency()); }
+  // Threads that the device computes with.
+  static int64_t processors() {
+    int count = 0;
+    const bool known = api().DeviceGetAttribute(&count, infinirtDevAttrMultiProcessorCount, 0) == infinirtSuccess;
+    return known && count > 0 ? count : 1;
+  }
 
-  // All rows that share what is brought of b, and several tiles for each processor.
+  // All rows that share what is brought of b, and two tiles for each processor.
   void choose_packed_tiles() {
     const Product& p = work_.product;
-    work_.tile_m = kPackedRows;
-    work_.tile_n = kPackedColumns;
+    work_.tile_m = work_.dtype == INFINI_DTYPE_F32 ? kPackedRows : kPackedRowsNarrow;
+    work_.tile_n = packed_columns();
     const auto count = [&] {
       work_.down = (p.m + work_.tile_m - 1) / work_.tile_m;
       work_.columns = (p.n + work_.tile_n - 1) / work_.tile_n;
       return p.batch * work_.down * work_.columns;
     };
-    while (count() < 4 * processors()) {
+    const int64_t threads = processors(), wanted = threads > 1 ? 2 * threads : 1;
+    while (count() < wanted) {
       if (work_.tile_n > 64 && p.n > 64) {
-        work_.tile_n /= 2;
+        work_.tile_n /= 2;  // what is brought of b is brought once
       } else if (work_.tile_m > 48) {
         work_.tile_m /= 2;
       } else {
@@ -383,6 +394,15 @@ MultiplyFewRows few_rows() {
   if (&tiles() == &tiles_v3) return v3::multiply_few_rows;
 #endif
   return plain::multiply_few_rows;
+}
+
+int64_t packed_columns() {
+  static const int64_t columns = [] {
+    const int64_t cache = std::max<int64_t>(sysconf(_SC_LEVEL2_CACHE_SIZE), 256 << 10);  // 0: not known
+    constexpr int64_t kColumnBytes = 256 * sizeof(float);  // kPanelDepth of every instruction set
+    return std::clamp<int64_t>(cache / 2 / kColumnBytes / 64 * 64, 256, 1024);
+  }();
+  return columns;
 }
 
 MultiplyPacked packed_product() {

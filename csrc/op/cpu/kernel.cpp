@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "op/cpu/gather.h"
+#include "op/cpu/streaming.h"
 
 namespace infiniop::cpu {
 
@@ -37,15 +38,28 @@ class Worker {
     int64_t bytes = 0;
     for (int t = 0; t < nest_.operands; ++t) bytes += work.route[t].element_size;
     looks_ahead_ = nest_.total >= kLargeOperands / std::max<int64_t>(1, bytes);
+    streams_ = linear_[0] && is_streamed(nest_.total * work.route[0].element_size,
+                                         static_cast<int>(std::count(linear_ + 1, linear_ + nest_.operands, true)));
+    // What is replaced is in the cache already.
+    for (int t = 1; t < nest_.operands; ++t) streams_ = streams_ && memory_[t] != memory_[0];
   }
 
   void run(int64_t begin, int64_t end) {
+    compute_all(begin, end);
+    if (streams_) end_streaming();
+  }
+
+ private:
+  void compute_all(int64_t begin, int64_t end) {
     for (int t = 1; t < nest_.operands; ++t) {
       if (scalar_[t]) fetch(t, Position(nest_, begin), begin, std::min<int64_t>(kTile, end - begin));
     }
     if (is_constant(work_.kind) && fill(begin, end)) return;
     if (work_.kind == OperatorKind::Copy && copy(begin, end)) return;
-    if (work_.kind == OperatorKind::Map && is_in_place()) return map_in_place(begin, end);
+    if (work_.kind == OperatorKind::Map && is_linear()) {
+      if (!converts()) return map_in_place(work_.map, begin, end);
+      if (work_.direct) return map_in_place(work_.direct, begin, end);
+    }
     while (begin < end) {
       const Position position(nest_, begin);
       int64_t count = std::min<int64_t>(kTile, end - begin);
@@ -55,7 +69,6 @@ class Worker {
     }
   }
 
- private:
   // Where `count` elements lie side by side, or null.
   char* in_place(int operand, const Position& position, int64_t begin, int64_t count) const {
     return side_by_side(nest_, nest_.stride[operand], work_.route[operand].element_size, linear_[operand], position,
@@ -80,14 +93,15 @@ class Worker {
     source_[operand] = packed;
   }
 
-  // Whether all operands lie without jumps in a type that is computed in: then there is nothing to be done tile by tile.
-  bool is_in_place() const {
-    bool in_place = true;
-    for (int t = 0; t < nest_.operands; ++t) in_place = in_place && linear_[t] && !work_.route[t].convert;
-    return in_place;
+  // Whether all operands lie without jumps: then, in a type that is computed in, there is nothing to be done tile by tile.
+  bool is_linear() const {
+    return std::all_of(linear_, linear_ + nest_.operands, [](bool each) { return each; });
+  }
+  bool converts() const {
+    return std::any_of(work_.route, work_.route + nest_.operands, [](const Route& each) { return each.convert; });
   }
 
-  void map_in_place(int64_t begin, int64_t end) {
+  void map_in_place(MapTile map, int64_t begin, int64_t end) {
     while (begin < end) {
       const int64_t count = std::min(looks_ahead_ ? kAhead : end - begin, end - begin);
       const int64_t next = std::min(kAhead, end - begin - count);
@@ -95,14 +109,16 @@ class Worker {
         const int64_t size = work_.route[t].element_size;
         const char* place = memory_[t] + begin * size;
         source_[t] = place;
-        if (t == 0) {
-          ask_to_write(place + count * size, next * size);
-        } else {
+        if (t != 0) {
           ask_to_read(place + count * size, next * size);
+        } else if (!streams_) {
+          ask_to_write(place + count * size, next * size);
         }
       }
-      work_.map(static_cast<size_t>(count), memory_[0] + begin * work_.route[0].element_size, source_ + 1,
-                work_.attributes);
+      const int64_t size = work_.route[0].element_size;
+      char* const target = memory_[0] + begin * size;
+      map(static_cast<size_t>(count), streams_ ? computed_[0] : target, source_ + 1, work_.attributes);
+      if (streams_) stream_out(target, computed_[0], static_cast<size_t>(count * size));
       begin += count;
     }
   }
@@ -143,9 +159,13 @@ class Worker {
       for (int64_t row = 0; row < rows; ++row, to += to_step, from += from_step) {
         if (asks && row + kRowsAhead < rows) {
           ask_to_read(from + kRowsAhead * from_step, bytes);
-          ask_to_write(to + kRowsAhead * to_step, bytes);
+          if (!streams_) ask_to_write(to + kRowsAhead * to_step, bytes);
         }
-        if (to != from) std::memcpy(to, from, static_cast<size_t>(bytes));
+        if (streams_) {
+          stream_out(to, from, static_cast<size_t>(bytes));
+        } else if (to != from) {
+          std::memcpy(to, from, static_cast<size_t>(bytes));
+        }
       }
       begin += rows * count;
       position.forward(nest_, rows * count);
@@ -176,33 +196,41 @@ class Worker {
     }
   }
 
-  // A tile of the element in `raw_`; or, true, all elements where they belong, if every byte is the same.
+  // A tile of the element in `raw_`; or, true, all elements where they belong, if they lie without jumps.
   bool fill(int64_t begin, int64_t end) {
     const auto size = static_cast<size_t>(work_.route[0].element_size);
+    char* to = memory_[0] + static_cast<size_t>(begin) * size;
+    size_t left = size * static_cast<size_t>(end - begin);
     const bool is_even = std::all_of(work_.element, work_.element + size, [&](auto b) { return b == *work_.element; });
-    if (is_even && linear_[0]) {
-      std::memset(memory_[0] + static_cast<size_t>(begin) * size, *work_.element,
-                  static_cast<size_t>(end - begin) * size);
+    if (is_even && linear_[0] && !streams_) {
+      std::memset(to, *work_.element, left);
       return true;
     }
     std::memcpy(raw_, work_.element, size);
-    const size_t wanted = size * static_cast<size_t>(std::min<int64_t>(kTile, end - begin));
+    constexpr size_t kLine = 64;  // a multiple of every size
+    const size_t wanted = linear_[0] ? kLine : size * static_cast<size_t>(std::min<int64_t>(kTile, end - begin));
     for (size_t done = size; done < wanted; done *= 2) std::memcpy(raw_ + done, raw_, std::min(done, wanted - done));
-    return false;
+    if (!linear_[0]) return false;
+    if (streams_) return stream_pattern(to, raw_, left), true;
+    for (; left >= kLine; left -= kLine, to += kLine) std::memcpy(to, raw_, kLine);
+    std::memcpy(to, raw_, left);
+    return true;
   }
 
   void compute(const Position& position, int64_t begin, int64_t count) {
     const Route& out = work_.route[0];
     char* target = in_place(0, position, begin, count);
     const auto put = [&](const char* packed) {
-      if (target) {
+      if (target && streams_) {
+        stream_out(target, packed, static_cast<size_t>(count * out.element_size));
+      } else if (target) {
         std::memcpy(target, packed, static_cast<size_t>(count * out.element_size));
       } else {
         scatter(nest_, nest_.stride[0], out.element_size, position, count, packed, memory_[0]);
       }
     };
     if (nest_.operands == 1) return put(raw_);
-    if (looks_ahead_ && target && out.convert) ask_to_write(target, count * out.element_size);
+    if (looks_ahead_ && target && out.convert && !streams_) ask_to_write(target, count * out.element_size);
     for (int t = 1; t < nest_.operands; ++t) {
       if (!scalar_[t]) fetch(t, position, begin, count);
     }
@@ -211,18 +239,19 @@ class Worker {
       if (target != source_[1]) put(static_cast<const char*>(source_[1]));
       return;
     }
-    char* result = target && !out.convert ? target : computed_[0];
+    const bool writes_there = target && !streams_;
+    char* result = writes_there && !out.convert ? target : computed_[0];
     if (work_.kind == OperatorKind::Cast) {
       work_.cast(static_cast<size_t>(count), result, source_[1]);
     } else {
       work_.map(static_cast<size_t>(count), result, source_ + 1, work_.attributes);
     }
     if (out.convert) {
-      char* narrow = target ? target : raw_;
+      char* narrow = writes_there ? target : raw_;
       out.convert(static_cast<size_t>(count), narrow, result);
       result = narrow;
     }
-    if (!target) put(result);
+    if (!writes_there) put(result);
   }
 
   const Work& work_;
@@ -231,6 +260,7 @@ class Worker {
   bool linear_[kMaxOperands];
   bool scalar_[kMaxOperands];
   bool looks_ahead_;
+  bool streams_;  // the output goes past the caches
   const void* source_[kMaxOperands];
   alignas(64) char raw_[kTile * 16];  // elements as they are in memory
   alignas(64) char computed_[kMaxOperands][kTile * 16];

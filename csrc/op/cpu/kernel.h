@@ -26,6 +26,7 @@ struct Route {
 struct Work {
   OperatorKind kind;
   MapTile map;       // of Map
+  MapTile direct;    // of Map, from memory to memory as the elements are there; null: there is none
   ConvertTile cast;  // of Cast
   int64_t block_elements;
   Nest nest;

@@ -12,6 +12,8 @@ namespace {
 
 constexpr int kLanes = kPanelLanes, kRows = kStripRows, kPanel = kPanelColumns;
 constexpr int64_t kDepth = kPanelDepth;  // of a and b, that are brought at a time
+// From one panel to the next: a little more than it has, so that lines of all of them are not in one place of the first-level cache.
+constexpr int64_t kPanelStep = kDepth * kPanel + 4 * kPanel;
 using Vector [[gnu::vector_size(kLanes * 4)]] = float;
 using Order [[gnu::vector_size(kLanes * 4)]] = int32_t;
 
@@ -116,7 +118,7 @@ void bring_rows(const PackedProduct& p, int64_t row, int64_t rows, int64_t k, in
   }
 }
 
-// A part of b as panels: each has `depth` lines of kPanel columns, behind the last column zeros, and begins kDepth lines after the last.
+// A part of b as panels: each has `depth` lines of kPanel columns, behind the last column zeros, and begins kPanelStep after the last.
 template <class Type>
 void bring_panels(const PackedProduct& p, int64_t panels, int64_t k, int64_t depth, float* to) {
   const auto* from = static_cast<const typename Type::Element*>(p.b) + k * p.b_row;
@@ -129,13 +131,13 @@ void bring_panels(const PackedProduct& p, int64_t panels, int64_t k, int64_t dep
       // Lines of large matrices are in pages of their own, and those of the next ones nobody foresees.
       constexpr int64_t kAhead = 6;
       if (k + i + kAhead < p.depth) ask_for(line + kAhead * p.b_row, p.columns);
-      for (int64_t j = 0; j < whole; ++j) widen_line<Type>(line + j * kPanel, to + (j * kDepth + i) * kPanel);
+      for (int64_t j = 0; j < whole; ++j) widen_line<Type>(line + j * kPanel, to + j * kPanelStep + i * kPanel);
     }
     first = whole;
   }
   for (int64_t j = first; j < panels; ++j) {
     const int64_t column = j * kPanel;
-    float* panel = to + j * kDepth * kPanel;
+    float* panel = to + j * kPanelStep;
     int64_t done = 0;
     if (j < whole && p.b_row == 1) {
       for (; done + kLanes <= depth; done += kLanes) {
@@ -154,12 +156,17 @@ void bring_panels(const PackedProduct& p, int64_t panels, int64_t k, int64_t dep
   }
 }
 
-// sums[r, j] = rows of a times a panel.
+// sums[r, j], `row` from one to the next, = rows of a times a panel, or that is added to them.
 template <int Rows>
-[[gnu::noinline]] void multiply_panel(const float* a, const float* panel, int64_t depth, float* sums) {
+[[gnu::noinline]] void multiply_panel(const float* a, const float* panel, int64_t depth, float* sums, int64_t row,
+                                      bool adds) {
   Vector held[Rows][2];
 #pragma GCC unroll 16
-  for (int r = 0; r < Rows; ++r) held[r][0] = held[r][1] = Vector{};
+  for (int r = 0; r < Rows; ++r) {
+    held[r][0] = held[r][1] = Vector{};
+    __builtin_prefetch(sums + r * row, 1);
+    __builtin_prefetch(sums + r * row + kPanel - 1, 1);
+  }
   for (int64_t i = 0; i < depth; ++i) {
     Vector first, second;
     __builtin_memcpy(&first, panel + i * kPanel, sizeof first);
@@ -173,11 +180,20 @@ template <int Rows>
       held[r][1] += factor * second;
     }
   }
-#pragma GCC unroll 32
-  for (int r = 0; r < 2 * Rows; ++r) __builtin_memcpy(sums + r * kLanes, &held[r / 2][r % 2], sizeof(Vector));
+  if (adds) {
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r) {
+      Vector before[2];
+      __builtin_memcpy(before, sums + r * row, sizeof before);
+      held[r][0] += before[0];
+      held[r][1] += before[1];
+    }
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < Rows; ++r) __builtin_memcpy(sums + r * row, held[r], sizeof held[r]);
 }
 
-using Multiply = void (*)(const float*, const float*, int64_t, float*);
+using Multiply = void (*)(const float*, const float*, int64_t, float*, int64_t, bool);
 Multiply multiply_of(int64_t rows) {
   static constexpr Multiply all[] = {
       multiply_panel<1>,  multiply_panel<2>,  multiply_panel<3>, multiply_panel<4>,
@@ -258,23 +274,20 @@ void put(const PackedProduct& p, int64_t row, int64_t rows, int64_t column, int6
   }
 }
 
-// Of narrow results that have several parts of depth: sums stay floats until the last.
-void add(float* all, const float* sums, int64_t count, bool first) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < count; ++i) all[i] = first ? sums[i] : all[i] + sums[i];
-}
-
 template <class Type, class Other>
 bool multiply(const PackedProduct& p) {
   const int64_t panels = (p.columns + kPanel - 1) / kPanel, strips = (p.rows + kRows - 1) / kRows;
   const bool keeps_sums = sizeof(typename Other::Element) < sizeof(float) && p.depth > kDepth;
   const int64_t strip = kRows * kDepth, tile = kRows * kPanel;
   const int64_t kept = keeps_sums ? strips * panels * tile : 0;
-  const int64_t floats = panels * kDepth * kPanel + strip + tile + kept;
+  const int64_t floats = panels * kPanelStep + strip + tile + kept;
   auto* memory = reinterpret_cast<float*>(worker_buffer(sizeof(float) * static_cast<size_t>(floats)));
   if (!memory) return false;
   float *rows_of_a = memory, *sums = rows_of_a + strip, *panels_of_b = sums + tile,
-        *all = panels_of_b + panels * kDepth * kPanel;
+        *all = panels_of_b + panels * kPanelStep;
+  // Sums of floats are made where they belong, and of narrow types that have several parts of depth stay floats until the last.
+  const bool are_floats = sizeof(typename Other::Element) == sizeof(float);
+  const bool in_place = are_floats && p.c_column == 1 && p.alpha == 1 && (p.beta == 0 || p.beta == 1);
   for (int64_t k = 0; k < p.depth; k += kDepth) {
     const int64_t depth = p.depth - k < kDepth ? p.depth - k : kDepth;
     const bool first = k == 0, last = k + depth == p.depth;
@@ -284,21 +297,25 @@ bool multiply(const PackedProduct& p) {
       bring_rows<Other>(p, row, rows, k, depth, rows_of_a);
       const Multiply some = multiply_of(rows);
       for (int64_t j = 0; j < panels; ++j) {
-        some(rows_of_a, panels_of_b + j * kDepth * kPanel, depth, sums);
+        const int64_t column = j * kPanel, columns = p.columns - column < kPanel ? p.columns - column : kPanel;
+        const float* panel = panels_of_b + j * kPanelStep;
+        if (in_place && columns == kPanel) {
+          auto* c = static_cast<float*>(p.c) + row * p.c_row + column;
+          some(rows_of_a, panel, depth, c, p.c_row, !first || p.beta == 1);
+        } else if (keeps_sums) {
+          float* place = all + (s * panels + j) * tile;
+          some(rows_of_a, panel, depth, place, kPanel, !first);
+          if (last) put<Other>(p, row, rows, column, columns, true, place);
+        } else {
+          some(rows_of_a, panel, depth, sums, kPanel, false);
+          put<Other>(p, row, rows, column, columns, first, sums);
+        }
         if (p.a_column == 1) {  // some of the rows that come next
           const auto* a = static_cast<const typename Other::Element*>(p.a) + k;
           const int64_t next = row + kRows, left = p.rows - next < kRows ? p.rows - next : kRows;
           for (int64_t r = j * left / panels; r < (j + 1) * left / panels; ++r)
             ask_for(a + (next + r) * p.a_row, depth);
         }
-        const int64_t column = j * kPanel, columns = p.columns - column < kPanel ? p.columns - column : kPanel;
-        if (!keeps_sums) {
-          put<Other>(p, row, rows, column, columns, first, sums);
-          continue;
-        }
-        float* place = all + (s * panels + j) * tile;
-        add(place, sums, rows * kPanel, first);
-        if (last) put<Other>(p, row, rows, column, columns, true, place);
       }
     }
   }
@@ -308,7 +325,7 @@ bool multiply(const PackedProduct& p) {
 }  // namespace
 
 void multiply_strip(int64_t rows, const float* a, const float* panel, int64_t depth, float* sums) {
-  multiply_of(rows)(a, panel, depth, sums);
+  multiply_of(rows)(a, panel, depth, sums, kPanel, false);
 }
 
 void bring_columns(infiniDtype_t dtype, const void* const* vectors, int64_t count, int64_t step, int64_t depth,

@@ -18,8 +18,8 @@ struct PackedProduct {
   float alpha, beta;
 };
 
-// Columns of one call that are best: what is brought of b stays in the second-level cache.
-inline constexpr int64_t kPackedColumns = 256;
+// Columns of one call that are best: what is brought of b fills half of the second-level cache, and a is read once for all of them.
+int64_t packed_columns();
 
 // False: there is no host memory. One for each instruction set.
 using MultiplyPacked = bool (*)(const PackedProduct& product);

@@ -9,6 +9,7 @@
 
 #include "op/cpu/buffer.h"
 #include "op/cpu/gather.h"
+#include "op/cpu/streaming.h"
 
 namespace infiniop::cpu {
 
@@ -44,12 +45,25 @@ class RowWorker {
       }
     }
     for (int t = 0; t < info_.outputs; ++t) {
-      element_results_ += work.rows.is_given[t] && rows_.place[t] == RowPlace::Element;
+      if (!work.rows.is_given[t] || rows_.place[t] != RowPlace::Element) continue;
+      ++element_results_;
+      const int64_t bytes = work.rows.rows.total * length_ * work.route[t].element_size;
+      streams_[t] = side_by_side_[t] && !is_staged(t) && is_streamed(bytes, 1);
+      for (int other = 0; other < info_.tensors; ++other) {
+        if (other != t && work.rows.is_given[other] && memory_[other] == memory_[t]) streams_[t] = false;
+      }
     }
     is_short_ = has_short_rows();
   }
 
   bool run(int64_t begin, int64_t end) {
+    const bool done = compute_all(begin, end);
+    end_streaming();
+    return done;
+  }
+
+ private:
+  bool compute_all(int64_t begin, int64_t end) {
     if (!find_memory()) return false;
     for (int i = 0; i < rows_.attributes; ++i) scalars_[i] = number(work_.attributes[i]);
     scalars_[rows_.attributes] = number(static_cast<double>(length_));
@@ -76,7 +90,6 @@ class RowWorker {
     return true;
   }
 
- private:
   // A number of all rows, as expressions of the computed type take it.
   double number(double value) const {
     return work_.is_whole ? std::bit_cast<double>(static_cast<int64_t>(value)) : value;
@@ -98,7 +111,7 @@ class RowWorker {
   void run_short(int64_t count) {
     const ShortRows compute_rows = loops_.short_rows[rows_.number];
     const Route &to = work_.route[0], &from = work_.route[1];
-    const int64_t most = to.convert || from.convert ? kTile / length_ : count;
+    const int64_t most = to.convert || from.convert || streams_[0] ? kTile / length_ : count;
     for (int64_t row = 0; row < count; row += most) {
       const int64_t rows = std::min(most, count - row);
       const auto elements = static_cast<size_t>(rows * length_);
@@ -108,10 +121,14 @@ class RowWorker {
         from.convert(elements, term_, source);
         source = term_;
       }
-      char* result = to.convert ? results_[0] : target;
+      char* result = to.convert || streams_[0] ? results_[0] : target;
       compute_rows(static_cast<size_t>(rows), static_cast<size_t>(length_), reinterpret_cast<float*>(result),
                    reinterpret_cast<const float*>(source), scalars_);
-      if (to.convert) to.convert(elements, target, result);
+      if (streams_[0]) {
+        stream(0, target, static_cast<int64_t>(elements), result);
+      } else if (to.convert) {
+        to.convert(elements, target, result);
+      }
     }
   }
 
@@ -319,6 +336,7 @@ class RowWorker {
       if (!side_by_side_[t] || rows_.place[t] != RowPlace::Element || !work_.rows.is_given[t]) continue;
       const int64_t size = work_.route[t].element_size, first = begin * size, last = (begin + count) * size;
       if (t < info_.outputs) {
+        if (streams_[t]) continue;
         for (int64_t at = first; at < last; at += 64) __builtin_prefetch(row_[t] + at, 1, 2);
       } else if (has_next_) {
         const char* next = row_[t] + work_.rows.rows.stride[t][0];
@@ -363,7 +381,7 @@ class RowWorker {
       // An output may lie where an input does: all results of a tile are computed before the first is written.
       for (int t = 0; t < info_.outputs; ++t) {
         if (!work_.rows.is_given[t] || rows_.place[t] != RowPlace::Element) continue;
-        const bool in_place = element_results_ == 1 && side_by_side_[t] && !work_.route[t].convert;
+        const bool in_place = element_results_ == 1 && side_by_side_[t] && !work_.route[t].convert && !streams_[t];
         char* to = in_place ? row_[t] + begin * size_ : results_[t];
         apply(rows_.result[t].loop, rows_.result[t].reads, begin, count, to);
         if (!in_place && element_results_ == 1) put(t, begin, count, to);
@@ -386,6 +404,7 @@ class RowWorker {
   void put(int tensor, int64_t begin, int64_t count, const char* computed) {
     const Route& route = work_.route[tensor];
     char* target = row_[tensor] + begin * route.element_size;
+    if (streams_[tensor]) return stream(tensor, target, count, computed);
     if (side_by_side_[tensor]) {
       if (route.convert) return route.convert(static_cast<size_t>(count), target, computed);
       std::memcpy(target, computed, static_cast<size_t>(count * route.element_size));
@@ -397,6 +416,15 @@ class RowWorker {
     }
     scatter(columns_, columns_.stride[tensor], route.element_size, Position(columns_, begin), count, computed,
             row_[tensor]);
+  }
+
+  void stream(int tensor, char* target, int64_t count, const char* computed) {
+    const Route& route = work_.route[tensor];
+    if (route.convert) {
+      route.convert(static_cast<size_t>(count), raw_, computed);
+      computed = raw_;
+    }
+    stream_out(target, computed, static_cast<size_t>(count * route.element_size));
   }
 
   void write_row_result(int tensor) {
@@ -420,6 +448,7 @@ class RowWorker {
   int step_of_value_[kMaxRowValues] = {};
   int element_results_ = 0;
   bool side_by_side_[kMaxRowTensors];
+  bool streams_[kMaxRowTensors] = {};  // the output goes past the caches
   ReduceTile reduce_[kMaxRowSteps] = {};
   double of_nothing_[kMaxRowSteps] = {};
   char* memory_[kMaxRowTensors];

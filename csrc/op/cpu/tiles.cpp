@@ -199,6 +199,7 @@ void multiply_tile(int64_t m, int64_t n, int64_t k, const void* a_data, const vo
 extern const Tiles INFINIOP_TILES = {
     {INFINIOP_MAP_ROWS},
     {INFINIOP_NARROW_ROW},
+    {INFINIOP_BFLOAT_ROW},
     {INFINIOP_ROW_LOOPS},
     {INFINIOP_SHORT_ROWS},
     {INFINIOP_REDUCE(SumOf), INFINIOP_REDUCE(MaxOf), INFINIOP_REDUCE(MinOf), INFINIOP_REDUCE(ProdOf)},

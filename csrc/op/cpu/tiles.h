@@ -31,6 +31,7 @@ using ConvertTile = void (*)(size_t count, void* out, const void* in);
 struct Tiles {
   MapTile map[kMaps][kComputed];  // null where the operator has no such type
   MapTile narrow[kMaps];  // of F16 and BF16, on floats; null where it is that of F32
+  MapTile bfloat[kMaps];  // of BF16 as it lies in memory, any number of elements; null where there is none
   // A step or a result of an operator on rows. `attributes` are what there is one of for each row; of `in` are those that it reads.
   MapTile row[kRowLoops][kComputed];
   ShortRows short_rows[kRowOperators];  // null where the operator has more than an input and an output

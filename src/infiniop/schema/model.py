@@ -226,6 +226,9 @@ class Operator:
     narrow_expression: str = ""
     """What is computed of F16 and BF16 on the CPU instead: the same with the bits that these types have."""
 
+    bfloat_loop: bool = False
+    """On the CPU BF16 is computed with where it lies: for expressions so short that tiles of floats would cost more than they do."""
+
     scalar_expression: str = ""
     """What is computed when the last input, which may then be null, is not given; its place is taken by an attribute."""
 

@@ -60,6 +60,28 @@ def loop(operator: Operator, suffix: str, expression: str) -> list[str]:
     ]
 
 
+def bfloat_loop(operator: Operator) -> list[str]:
+    """The same, straight from BF16 to BF16."""
+    names = operator.operands
+    return [
+        f"void map_{operator.name}_bfloat(size_t count, void* out, const void* const* in, const double* attributes) {{",
+        "  using T = float;",
+        "  auto* to = static_cast<uint16_t*>(out);",
+        *(f"  const auto* from_{name} = static_cast<const uint16_t*>(in[{i}]);" for i, name in enumerate(names)),
+        *(
+            f"  [[maybe_unused]] const T {attribute.name} = number_as<T>(attributes[{i}]);"
+            for i, attribute in enumerate(operator.attributes)
+        ),
+        *([] if operator.attributes else ["  (void)attributes;"]),
+        "#pragma GCC ivdep",
+        "  for (size_t i = 0; i < count; ++i) {",
+        *(f"    const T {name} = from_bfloat16(from_{name}[i]);" for name in names),
+        f"    to[i] = to_bfloat16({typed(operator.expression)});",
+        "  }",
+        "}",
+    ]
+
+
 def row(operator: Operator) -> str:
     """The loops of one operator, one for each type in the order of `COMPUTED`."""
     integers = {COMPUTED_AS[name] for name in INTEGERS}
@@ -80,16 +102,20 @@ def render() -> str:
             lines += loop(operator, "_integer", operator.integer_expression)
         if operator.narrow_expression:
             lines += loop(operator, "_narrow", operator.narrow_expression)
+        if operator.bfloat_loop:
+            lines += bfloat_loop(operator)
     rows = ", \\\n".join(f"  {row(operator)}" for operator in MAPS)
     narrow = (
         f"map_{operator.name}_narrow<float>" if operator.narrow_expression else "nullptr" for operator in MAPS
     )
+    bfloat = (f"map_{operator.name}_bfloat" if operator.bfloat_loop else "nullptr" for operator in MAPS)
     return "\n".join(
         [
             *lines,
             "#define INFINIOP_MAP_ROWS \\",
             rows,
             f"#define INFINIOP_NARROW_ROW {', '.join(narrow)}",
+            f"#define INFINIOP_BFLOAT_ROW {', '.join(bfloat)}",
             "",
         ]
     )

@@ -1,0 +1,75 @@
+"""Results so large that they go past the caches (csrc/op/cpu/streaming.h): whole, also where memory is not aligned and where the last
+vector is not full, and visible to whoever is told that they are there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import infinicore
+from infinicore import Tensor
+from infinicore.nn import functional
+
+SUM = (8 << 20) // 4 + 1021  # elements of float that a sum of two tensors has to have, and an odd number more
+ONE = (32 << 20) // 4 + 1021
+
+
+def numbers(count: int) -> np.ndarray:
+    return np.resize(np.random.default_rng(7).normal(size=65521).astype(np.float32), count)
+
+
+def part_of(count: int, first: int) -> Tensor:
+    """Elements from `first` on of a tensor: aligned to 4 bytes, and no more."""
+    return infinicore.empty([first + count], dtype=infinicore.float32)[first:]
+
+
+@pytest.mark.parametrize("first", [0, 1, 3])
+def test_sums(first: int) -> None:
+    a, b = numbers(SUM), numbers(SUM + 1)[1:]
+    out = part_of(SUM, first)
+    infinicore.add(infinicore.from_numpy(a), infinicore.from_numpy(b), out=out)
+    assert np.array_equal(out.numpy(), a + b)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_functions_of_one_tensor(first: int) -> None:
+    x = numbers(ONE)
+    out = part_of(ONE, first)
+    functional.relu(infinicore.from_numpy(x), out=out)
+    assert np.array_equal(out.numpy(), np.maximum(x, 0))
+
+
+def test_in_place() -> None:
+    a, b = numbers(SUM), numbers(SUM + 1)[1:]
+    x = infinicore.from_numpy(a.copy())
+    infinicore.add(x, infinicore.from_numpy(b), out=x)
+    assert np.array_equal(x.numpy(), a + b)
+
+
+def test_narrow_types() -> None:
+    count = (32 << 20) // 2 + 77
+    x = numbers(count).astype(np.float16)
+    tensor = infinicore.from_numpy(x)
+    assert np.array_equal(infinicore.add(tensor, tensor).numpy(), x + x)
+    assert np.array_equal(functional.relu(tensor).numpy(), np.maximum(x, np.float16(0)))
+
+
+@pytest.mark.parametrize("first", [0, 1, 5])
+def test_fills(first: int) -> None:
+    for value in (0.0, 1.5):
+        out = part_of(ONE, first)
+        out.fill_(value)
+        assert np.array_equal(out.numpy(), np.full(ONE, value, np.float32))
+
+
+def test_copies_of_rows() -> None:
+    x = numbers(2900 * 3000).reshape(2900, 3000)
+    assert np.array_equal(infinicore.from_numpy(x)[:, 1:].contiguous().numpy(), x[:, 1:])
+
+
+@pytest.mark.parametrize("shape", [(2100, 4099), (270_000, 33)])
+def test_rows(shape: tuple[int, int]) -> None:
+    x = numbers(shape[0] * shape[1]).reshape(shape)
+    made = functional.softmax(infinicore.from_numpy(x), dim=-1).numpy()
+    power = np.exp(x - x.max(1, keepdims=True))
+    assert np.abs(made - power / power.sum(1, keepdims=True)).max() < 1e-6
