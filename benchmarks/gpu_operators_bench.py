@@ -115,8 +115,9 @@ def rows(bench: Bench, memory: list[int]) -> None:
     copied = 2 * size / copy / 1e12
     print(f"\n{'rows':34}{'TB/s':>8}{'of a copy':>11}{'ms to make':>12}")
     for name, dtype, length in (
-        ("RMSNorm", "BF16", 4096), ("RMSNorm", "F32", 4096), ("AddRMSNorm", "BF16", 4096), ("LayerNorm", "BF16", 4096),
-        ("Softmax", "BF16", 4096), ("Softmax", "F32", 4096), ("Softmax", "BF16", 16384), ("Softmax", "BF16", 131072),
+        ("RMSNorm", "BF16", 4096), ("RMSNorm", "BF16", 8192), ("RMSNorm", "F32", 4096), ("AddRMSNorm", "BF16", 4096),
+        ("LayerNorm", "BF16", 4096), ("LayerNorm", "BF16", 8192), ("Softmax", "BF16", 4096), ("Softmax", "BF16", 8192),
+        ("Softmax", "F32", 4096), ("Softmax", "BF16", 16384), ("Softmax", "BF16", 131072),
         ("Softmax", "BF16", 128), ("CausalSoftmax", "BF16", 4096), ("Sum", "BF16", 4096), ("Sum", "F32", 65536),
     ):  # fmt: skip
         operator = BY_NAME[name]
@@ -163,23 +164,63 @@ def rotations(bench: Bench, memory: list[int]) -> None:
         )
 
 
-def products(bench: Bench, memory: list[int]) -> None:
-    print(f"\n{'product':34}{'TFLOP/s':>8}{'ms to make':>23}")
-    stream = ctypes.c_void_p(int(bench.stream))
-    gemm = BY_NAME["Gemm"]
-    for dtype, n in (("BF16", 4096), ("BF16", 8192), ("F16", 8192), ("F32", 4096), ("F64", 4096)):
+WORKSPACE = 64 << 20
+
+
+class SquareProduct:
+    """n x n times n x n, by the descriptor that the environment asks for now."""
+
+    def __init__(self, bench: Bench, memory: list[int], workspace: int, dtype: str, n: int) -> None:
         square = bench.tensor(dtype, [n, n])
-        made, seconds = bench.create(gemm, [square] * 3)
+        made, self.seconds_to_make = bench.create(BY_NAME["Gemm"], [square] * 3)
         size = ctypes.c_size_t()
         bench.call("infiniopGetGemmWorkspaceSize", made, ctypes.byref(size))
-        workspace = ok(rt.infinirtMalloc(max(size.value, 1)))
-        arguments = (
-            made, ctypes.c_void_p(int(workspace)), size, *(ctypes.c_void_p(address) for address in memory[:3]),
-            ctypes.c_float(1), ctypes.c_float(0), stream,
+        assert size.value <= WORKSPACE
+        self.function = bench.library.infiniopGemm
+        self.arguments = (
+            made, ctypes.c_void_p(workspace), size, *(ctypes.c_void_p(address) for address in memory[:3]),
+            ctypes.c_float(1), ctypes.c_float(0), ctypes.c_void_p(int(bench.stream)),
         )  # fmt: skip
-        took = bench.seconds(lambda a=arguments: bench.library.infiniopGemm(*a))
-        print(f"{f'{dtype.lower()}, {n} x {n} x {n}':34}{2 * n**3 / took / 1e12:8.1f}{seconds * 1e3:23.1f}")
-        ok(rt.infinirtFree(workspace))
+
+    def __call__(self) -> None:
+        self.function(*self.arguments)
+
+
+def products(bench: Bench, memory: list[int]) -> None:
+    print(f"\n{'product':34}{'TFLOP/s':>8}{'ms to make':>23}")
+    workspace = int(ok(rt.infinirtMalloc(WORKSPACE)))
+    for dtype, n in (("BF16", 4096), ("BF16", 8192), ("F16", 8192), ("F32", 4096), ("F64", 4096)):
+        product = SquareProduct(bench, memory, workspace, dtype, n)
+        rate = 2 * n**3 / bench.seconds(product) / 1e12
+        print(f"{f'{dtype.lower()}, {n} x {n} x {n}':34}{rate:8.1f}{product.seconds_to_make * 1e3:23.1f}")
+    proposals(bench, memory, workspace)
+    ok(rt.infinirtFree(workspace))
+
+
+def proposals(bench: Bench, memory: list[int], workspace: int) -> None:
+    """Ours beside everything that cuBLASLt proposes for the same product, in turns: clocks and power change by the minute."""
+    n, most, rounds, repeats = 8192, 32, 7, 4
+    ours = SquareProduct(bench, memory, workspace, "BF16", n)
+    theirs = []
+    for number in range(most):
+        os.environ["INFINIOP_GEMM_PROPOSAL"] = str(number)
+        theirs.append(SquareProduct(bench, memory, workspace, "BF16", n))
+    del os.environ["INFINIOP_GEMM_PROPOSAL"]
+    taken: list[list[float]] = [[] for _ in range(1 + most)]
+    for _ in range(rounds):
+        for product, times in zip((ours, *theirs), taken, strict=True):
+            ok(rt.infinirtEventRecord(bench.begin, bench.stream))
+            for _ in range(repeats):
+                product()
+            ok(rt.infinirtEventRecord(bench.end, bench.stream))
+            ok(rt.infinirtEventSynchronize(bench.end))
+            times.append(float(ok(rt.infinirtEventElapsedTime(bench.begin, bench.end))) / 1e3 / repeats)
+    rates = [2 * n**3 / statistics.median(times) / 1e12 for times in taken]
+    best = max(rates[1:])
+    print(
+        f"\nbf16, {n} x {n} x {n}, in turns with {most} proposals of cuBLASLt: ours {rates[0]:.0f} TFLOP/s, "
+        f"its first {rates[1]:.0f}, its best {best:.0f} (number {rates.index(best, 1) - 1}): ratio {rates[0] / best:.3f}"
+    )
 
 
 def main() -> int:

@@ -34,7 +34,16 @@ def laid_out(array: np.ndarray[Any, Any], order: str) -> infinicore.Tensor:
 @pytest.mark.parametrize("order", ["rows", "columns", "gaps"])
 @pytest.mark.parametrize(
     ("m", "k", "n"),
-    [(1, 300, 257), (3, 513, 130), (8, 33, 129), (9, 256, 32), (12, 257, 33), (25, 64, 31), (400, 70, 300), (30, 600, 1100)],
+    [
+        (1, 300, 257),
+        (3, 513, 130),
+        (8, 33, 129),
+        (9, 256, 32),
+        (12, 257, 33),
+        (25, 64, 31),
+        (400, 70, 300),
+        (30, 600, 1100),
+    ],
 )
 def test_products(dtype: str, order: str, m: int, k: int, n: int) -> None:
     a, b = random(m, k, dtype=TYPES[dtype]), random(k, n, dtype=TYPES[dtype])

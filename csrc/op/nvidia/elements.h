@@ -22,8 +22,20 @@ template <class T>
 __device__ __forceinline__ T widen(T value) {
   return value;
 }
-__device__ __forceinline__ float widen(Float8 value) { return from_float8(value.bits); }
 __device__ __forceinline__ float widen(BFloat16 value) { return from_bfloat16(value.bits); }
+__device__ __forceinline__ float widen(Float8 value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
+  const uint16_t two = value.bits;  // it converts two at a time
+  float result;
+  asm("{\n.reg .b32 halves;\n.reg .b16 low, high;\ncvt.rn.f16x2.e4m3x2 halves, %1;\nmov.b32 {low, high}, halves;\n"
+      "cvt.f32.f16 %0, low;\n}"
+      : "=f"(result)
+      : "h"(two));
+  return result;
+#else
+  return from_float8(value.bits);
+#endif
+}
 __device__ __forceinline__ float widen(Float16 value) {
 #ifdef __CUDA_ARCH__
   float result;
@@ -47,7 +59,17 @@ struct Narrow<Bytes16> {
 };
 template <>
 struct Narrow<Float8> {
-  static __device__ __forceinline__ Float8 of(float value) { return {to_float8(value)}; }
+  static __device__ __forceinline__ Float8 of(float value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
+    uint16_t two;
+    asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(two) : "f"(0.0f), "f"(value));
+    // It gives the largest number where there is none to round to, which is what is not a number here.
+    const uint32_t sign = __float_as_uint(value) >> 24 & 0x80u;
+    return {static_cast<uint8_t>(fabsf(value) <= 464.0f ? two : sign | 0x7Fu)};
+#else
+    return {to_float8(value)};
+#endif
+  }
 };
 template <>
 struct Narrow<Float16> {

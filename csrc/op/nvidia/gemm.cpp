@@ -167,11 +167,14 @@ class PreparedGemm final : public Prepared {
     if (auto error = api().DeviceGetAttribute(&generation, infinirtDevAttrComputeCapabilityMajor, device)) return error;
     // As much as the library's own defaults are: more from Hopper on.
     const size_t most = (generation >= 9 ? size_t{32} : size_t{4}) << 20;
-    constexpr int kProposals = 8;
+    const int asked = asked_proposal();
     std::vector<LtHeuristic> proposals;
-    has_aligned_ = matmul_->propose(handle_, most, kVectorAlignment, kProposals, &proposals) == infinirtSuccess;
+    has_aligned_ = matmul_->propose(handle_, most, kVectorAlignment, asked < 0 ? kSearchedProposals : asked + 1,
+                                    &proposals) == infinirtSuccess;
     if (has_aligned_) {
-      aligned_ = worth_searching(p) ? fastest(handle_, *matmul_, p, dtype_, proposals) : proposals.front();
+      aligned_ = asked >= 0           ? proposals.back()
+                 : worth_searching(p) ? fastest(handle_, *matmul_, p, dtype_, proposals)
+                                      : proposals.front();
     }
     // For addresses that only an element's size divides.
     const auto other = matmul_->propose(handle_, most, static_cast<uint32_t>(size_of(dtype_)), 1, &proposals);

@@ -118,6 +118,14 @@ size_t search(LtHandle handle, const Matmul& matmul, const Product& p, infiniDty
 
 }  // namespace
 
+int asked_proposal() {
+  const char* text = std::getenv("INFINIOP_GEMM_PROPOSAL");
+  if (!text || !*text) return -1;
+  char* end = nullptr;
+  const long number = std::strtol(text, &end, 10);
+  return *end == 0 && number >= 0 && number < 64 ? static_cast<int>(number) : -1;
+}
+
 bool worth_searching(const Product& p) {
   const char* wanted = std::getenv("INFINIOP_GEMM_SEARCH");
   if (wanted && std::strcmp(wanted, "0") == 0) return false;

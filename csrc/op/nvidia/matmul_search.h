@@ -7,6 +7,12 @@
 
 namespace infiniop::nvidia {
 
+// So many of them are tried.
+inline constexpr int kSearchedProposals = 16;
+
+// The number of the one that INFINIOP_GEMM_PROPOSAL asks for, 0 to 63, for comparisons; -1: it asks for none.
+int asked_proposal();
+
 // Only for products that take long beside the search; INFINIOP_GEMM_SEARCH=0 never, =1 for every product.
 bool worth_searching(const Product& product);
 

@@ -53,7 +53,7 @@ typedef unsigned long long uint64_t;
 
 struct MapText {
   const char* any;
-  const char* integer;  // null: as any
+  const char *integer, *narrow;  // null: as any
 };
 constexpr MapText kMapTexts[] = {
 #include "infiniop/generated/cuda_maps.inc"
@@ -148,8 +148,9 @@ constexpr char kCopyText[] =
 std::string expression_text(OperatorKind kind, int map, infiniDtype_t out, infiniDtype_t in) {
   if (kind == OperatorKind::Map) {
     const MapText& text = kMapTexts[map];
-    return (text.integer && !is_float(in) ? text.integer : text.any) + std::string("using Expression = Map<") +
-           computed_type(in) + ">;\n";
+    const bool is_narrow = in == INFINI_DTYPE_F16 || in == INFINI_DTYPE_BF16;
+    const char* own = is_narrow ? text.narrow : is_float(in) ? nullptr : text.integer;
+    return (own ? own : text.any) + std::string("using Expression = Map<") + computed_type(in) + ">;\n";
   }
   if (kind == OperatorKind::Scale) return scale_text(out);
   return kind == OperatorKind::Cast ? cast_text(out, in) : kCopyText;

@@ -224,7 +224,7 @@ class Operator:
     expression: str = ""
     integer_expression: str = ""
     narrow_expression: str = ""
-    """What is computed of F16 and BF16 on the CPU instead: the same with the bits that these types have."""
+    """What is computed of F16 and BF16 instead: the same with the bits that these types have."""
 
     bfloat_loop: bool = False
     """On the CPU BF16 is computed with where it lies: for expressions so short that tiles of floats would cost more than they do."""

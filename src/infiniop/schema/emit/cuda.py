@@ -26,13 +26,12 @@ def quoted(text: str) -> str:
 
 
 def render() -> str:
-    """cuda_maps.inc: for each map its text, and that for integers where there is another."""
+    """cuda_maps.inc: for each map its text, and those for integers and for F16 and BF16 where there are others."""
     lines = ["// Generated from src/infiniop/schema."]
     for operator in MAPS:
-        integer = (
-            quoted(functor(operator, operator.integer_expression))
-            if operator.integer_expression
-            else "nullptr"
+        any_, integer, narrow = (
+            quoted(functor(operator, expression)) if expression else "nullptr"
+            for expression in (operator.expression, operator.integer_expression, operator.narrow_expression)
         )
-        lines.append(f"{{{quoted(functor(operator, operator.expression))}, {integer}}},")
+        lines.append(f"{{{any_}, {integer}, {narrow}}},")
     return "\n".join([*lines, ""])

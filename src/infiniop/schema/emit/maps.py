@@ -67,7 +67,10 @@ def bfloat_loop(operator: Operator) -> list[str]:
         f"void map_{operator.name}_bfloat(size_t count, void* out, const void* const* in, const double* attributes) {{",
         "  using T = float;",
         "  auto* to = static_cast<uint16_t*>(out);",
-        *(f"  const auto* from_{name} = static_cast<const uint16_t*>(in[{i}]);" for i, name in enumerate(names)),
+        *(
+            f"  const auto* from_{name} = static_cast<const uint16_t*>(in[{i}]);"
+            for i, name in enumerate(names)
+        ),
         *(
             f"  [[maybe_unused]] const T {attribute.name} = number_as<T>(attributes[{i}]);"
             for i, attribute in enumerate(operator.attributes)
