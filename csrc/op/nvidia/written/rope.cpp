@@ -27,34 +27,24 @@ int width(const WrittenPlan& plan) {
   return static_cast<int>(std::max<int64_t>(1, (bits & -bits) / size));
 }
 
-bool neighbours(const double* attributes) { return attributes[attribute::algo] == 0; }
-
-// Pairs that a thread turns of each head: those of 16 bytes.
-int pairs(const WrittenPlan& plan, const double* attributes) {
-  const int wide = width(plan);
-  return neighbours(attributes) ? std::max(1, wide / 2) : wide;
-}
-
-// Heads that a thread takes, which have the same angles: 128 bytes of them.
-int heads(const double* attributes) { return neighbours(attributes) ? 8 : 4; }
-
 WrittenProgram program(const WrittenPlan& plan, const double* attributes) {
   std::string variant =
       alias("X", plan.tensor[tensor::x].dtype) + alias("Position", plan.tensor[tensor::pos_ids].dtype) +
       alias("Sin", plan.tensor[tensor::sin_table].dtype) + alias("Cos", plan.tensor[tensor::cos_table].dtype);
-  variant += "constexpr int kWidth = " + std::to_string(pairs(plan, attributes)) + ";\n";
-  variant += "constexpr unsigned kHeads = " + std::to_string(heads(attributes)) + ";\n";
-  variant += std::string("constexpr bool kNeighbours = ") + (neighbours(attributes) ? "true" : "false") + ";\n";
+  variant += "constexpr int kWidth = " + std::to_string(width(plan)) + ";\n";
+  variant +=
+      std::string("constexpr bool kNeighbours = ") + (attributes[attribute::algo] == 0 ? "true" : "false") + ";\n";
   return {variant, {"turn_vectors", "turn_elements"}, 0};
 }
 
-std::vector<WrittenLaunch> launches(const WrittenPlan& plan, const double* attributes, void* const* addresses) {
+std::vector<WrittenLaunch> launches(const WrittenPlan& plan, const double*, void* const* addresses) {
   const auto bits =
       reinterpret_cast<uintptr_t>(addresses[tensor::y]) | reinterpret_cast<uintptr_t>(addresses[tensor::x]);
   const auto size = static_cast<int64_t>(size_of(static_cast<infiniDtype_t>(plan.tensor[tensor::x].dtype)));
-  const int wide = pairs(plan, attributes);
-  const bool in_vectors = wide > 1 && bits % static_cast<uintptr_t>(width(plan) * size) == 0;
-  const int64_t taken = heads(attributes), parts = (plan.size[size::h] + taken - 1) / taken;
+  const int wide = width(plan);
+  const bool in_vectors = wide > 1 && bits % static_cast<uintptr_t>(wide * size) == 0;
+  constexpr int64_t kHeads = 4;  // that a thread takes: as in rope.cu
+  const int64_t parts = (plan.size[size::h] + kHeads - 1) / kHeads;
   const int64_t items = plan.rest * plan.size[size::s] * parts * (plan.size[size::d] / 2) / (in_vectors ? wide : 1);
   const int64_t blocks = std::min<int64_t>(blocks_for(items, kThreads), int64_t{1} << 30);
   return {{in_vectors ? "turn_vectors" : "turn_elements",

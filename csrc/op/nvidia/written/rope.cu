@@ -1,5 +1,4 @@
-// Pairs of elements turned by the angles of their positions: a thread takes Width pairs, where they lie so 16 bytes of each half, or 16 bytes of
-// neighbours.
+// Pairs of elements turned by the angles of their positions: a thread takes Width pairs, 16 bytes of each half where they lie so.
 #include <cstdint>
 
 #include "infiniop/generated/written.h"
@@ -11,6 +10,7 @@
 namespace infiniop {
 
 using C = decltype(widen(X{}));
+constexpr unsigned kHeads = 4;
 
 template <int Width>
 struct alignas(Width * sizeof(X)) Piece {
@@ -43,10 +43,6 @@ __device__ __forceinline__ void read_pieces(const X* from, unsigned first, unsig
   if constexpr (Width == 1) {
     element[0] = from[first * step];
     element[1] = from[second * step];
-  } else if constexpr (kNeighbours) {
-    const Piece<2 * Width> piece = *reinterpret_cast<const Piece<2 * Width>*>(from + first);
-#pragma unroll
-    for (int i = 0; i < 2 * Width; ++i) element[i] = piece.element[i];
   } else {
     const Piece<Width> low = *reinterpret_cast<const Piece<Width>*>(from + first);
     const Piece<Width> high = *reinterpret_cast<const Piece<Width>*>(from + second);
@@ -63,11 +59,6 @@ __device__ __forceinline__ void write_pieces(X* to, unsigned first, unsigned sec
   if constexpr (Width == 1) {
     to[first * step] = element[0];
     to[second * step] = element[1];
-  } else if constexpr (kNeighbours) {
-    Piece<2 * Width> piece;
-#pragma unroll
-    for (int i = 0; i < 2 * Width; ++i) piece.element[i] = element[i];
-    *reinterpret_cast<Piece<2 * Width>*>(to + first) = piece;
   } else {
     Piece<Width> low, high;
 #pragma unroll
@@ -127,8 +118,9 @@ __device__ __forceinline__ void turn(const WrittenArguments& a) {
     const unsigned first_head = part * kHeads;
     X* to = static_cast<X*>(a.address[tensor::y]) + offset_of_rest(y, rest) + s * y.stride[y.ndim - 3] + first_head * y_head;
     const X* from = static_cast<const X*>(a.address[tensor::x]) + offset_of_rest(x, rest) + s * x.stride[x.ndim - 3] + first_head * x_head;
+    // The two pieces: of the halves, or of neighbours, which are Width pairs in a row.
     const unsigned first = kNeighbours ? 2 * pair : pair;
-    const unsigned second = kNeighbours ? first + 1 : pair + half;
+    const unsigned second = kNeighbours ? first + Width : pair + half;
     const unsigned last = heads - first_head < kHeads ? heads - first_head : kHeads;
     // All is read before anything is written: y may be x, so the compiler cannot put the reads of the next head first.
     X element[kHeads][2 * Width];
