@@ -10,8 +10,7 @@ import infinicore
 from infinicore import Tensor
 from infinicore.nn import functional
 
-SUM = (8 << 20) // 4 + 1021  # elements of float that a sum of two tensors has to have, and an odd number more
-ONE = (32 << 20) // 4 + 1021
+COUNT = (32 << 20) // 4 + 1021  # elements of float that it takes, and an odd number more
 
 
 def numbers(count: int) -> np.ndarray:
@@ -25,22 +24,22 @@ def part_of(count: int, first: int) -> Tensor:
 
 @pytest.mark.parametrize("first", [0, 1, 3])
 def test_sums(first: int) -> None:
-    a, b = numbers(SUM), numbers(SUM + 1)[1:]
-    out = part_of(SUM, first)
+    a, b = numbers(COUNT), numbers(COUNT + 1)[1:]
+    out = part_of(COUNT, first)
     infinicore.add(infinicore.from_numpy(a), infinicore.from_numpy(b), out=out)
     assert np.array_equal(out.numpy(), a + b)
 
 
 @pytest.mark.parametrize("first", [0, 1])
 def test_functions_of_one_tensor(first: int) -> None:
-    x = numbers(ONE)
-    out = part_of(ONE, first)
+    x = numbers(COUNT)
+    out = part_of(COUNT, first)
     functional.relu(infinicore.from_numpy(x), out=out)
     assert np.array_equal(out.numpy(), np.maximum(x, 0))
 
 
 def test_in_place() -> None:
-    a, b = numbers(SUM), numbers(SUM + 1)[1:]
+    a, b = numbers(COUNT), numbers(COUNT + 1)[1:]
     x = infinicore.from_numpy(a.copy())
     infinicore.add(x, infinicore.from_numpy(b), out=x)
     assert np.array_equal(x.numpy(), a + b)
@@ -57,9 +56,9 @@ def test_narrow_types() -> None:
 @pytest.mark.parametrize("first", [0, 1, 5])
 def test_fills(first: int) -> None:
     for value in (0.0, 1.5):
-        out = part_of(ONE, first)
+        out = part_of(COUNT, first)
         out.fill_(value)
-        assert np.array_equal(out.numpy(), np.full(ONE, value, np.float32))
+        assert np.array_equal(out.numpy(), np.full(COUNT, value, np.float32))
 
 
 def test_copies_of_rows() -> None:

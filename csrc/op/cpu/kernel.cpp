@@ -38,8 +38,7 @@ class Worker {
     int64_t bytes = 0;
     for (int t = 0; t < nest_.operands; ++t) bytes += work.route[t].element_size;
     looks_ahead_ = nest_.total >= kLargeOperands / std::max<int64_t>(1, bytes);
-    streams_ = linear_[0] && is_streamed(nest_.total * work.route[0].element_size,
-                                         static_cast<int>(std::count(linear_ + 1, linear_ + nest_.operands, true)));
+    streams_ = linear_[0] && is_streamed(nest_.total * work.route[0].element_size);
     // What is replaced is in the cache already.
     for (int t = 1; t < nest_.operands; ++t) streams_ = streams_ && memory_[t] != memory_[0];
   }

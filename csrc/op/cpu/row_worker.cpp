@@ -48,12 +48,17 @@ class RowWorker {
       if (!work.rows.is_given[t] || rows_.place[t] != RowPlace::Element) continue;
       ++element_results_;
       const int64_t bytes = work.rows.rows.total * length_ * work.route[t].element_size;
-      streams_[t] = side_by_side_[t] && !is_staged(t) && is_streamed(bytes, 1);
+      streams_[t] = side_by_side_[t] && !is_staged(t) && is_streamed(bytes);
       for (int other = 0; other < info_.tensors; ++other) {
         if (other != t && work.rows.is_given[other] && memory_[other] == memory_[t]) streams_[t] = false;
       }
     }
     is_short_ = has_short_rows();
+    // The sum of the elements, and nothing else that would need them as floats.
+    const int input = tensor_of(0);
+    sums_bfloat_ = rows_.steps == 1 && rows_.step[0].kind == RowStepKind::Sum && rows_.step[0].loop < 0 &&
+                   element_results_ == 0 && rows_.inputs == 1 && side_by_side_[input] &&
+                   work.route[input].convert == loops_.from_bfloat16;
   }
 
   bool run(int64_t begin, int64_t end) {
@@ -273,6 +278,13 @@ class RowWorker {
     const RowStep& step = rows_.step[number];
     const ReduceTile tile = reduce_[number];
     double all = of_nothing_[number];
+    if (sums_bfloat_) {
+      const char* row = row_[tensor_of(0)];
+      for (int64_t begin = 0; begin < reach_; begin += kTile) {
+        all += loops_.sum_bfloat(static_cast<size_t>(std::min<int64_t>(kTile, reach_ - begin)), row + 2 * begin);
+      }
+      return all;
+    }
     for_each_tile([&](int64_t begin, int64_t count) {
       const void* terms = term_;
       if (step.loop < 0) {
@@ -443,7 +455,7 @@ class RowWorker {
   const int64_t size_;  // of an element that is computed with
   const int64_t length_;  // of a row
   const bool is_kept_;
-  bool has_next_ = false, looks_ahead_ = false, is_short_ = false;
+  bool has_next_ = false, looks_ahead_ = false, is_short_ = false, sums_bfloat_ = false;
   int values_ = rows_.inputs;
   int step_of_value_[kMaxRowValues] = {};
   int element_results_ = 0;

@@ -36,6 +36,7 @@ struct Tiles {
   MapTile row[kRowLoops][kComputed];
   ShortRows short_rows[kRowOperators];  // null where the operator has more than an input and an output
   ReduceTile reduce[kReductions][kComputed];  // in the order of RowStepKind, from Sum on
+  ReduceTile sum_bfloat;  // of BF16 as it lies in memory
   // Between a narrow type and float.
   ConvertTile from_float8, from_float16, from_bfloat16;
   ConvertTile to_float8, to_float16, to_bfloat16;

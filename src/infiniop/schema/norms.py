@@ -7,7 +7,7 @@ from typing import Any
 from .model import Attribute, Each, Operator, Reduce, Rows, Tensor
 
 ROW_FLOATS = ("F16", "BF16", "F32", "F64")
-_EXPONENTIALS = (Reduce("m", "max", "x"), Each("e", "exp(x - m)"), Reduce("s", "sum", "e"))
+_EXPONENTIALS = (Reduce("m", "max", "x"), Each("e", "exp_of_negative(x - m)"), Reduce("s", "sum", "e"))
 
 
 def mean_of(np: Any, x: Any) -> Any:
@@ -69,7 +69,7 @@ OPERATORS: tuple[Operator, ...] = (
         _log_softmax,
         kind="rows",
         rows=Rows(
-            (Reduce("m", "max", "input"), Reduce("s", "sum", "exp(input - m)")),
+            (Reduce("m", "max", "input"), Reduce("s", "sum", "exp_of_negative(input - m)")),
             (("output", "input - m - log(s)"),),
             along="axis",
         ),

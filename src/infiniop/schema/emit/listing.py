@@ -97,7 +97,10 @@ def formula_of(operator: Operator) -> str:
         f"`{step.name} = {step.expression if isinstance(step, Each) else f'{step.how}({step.expression})'}`"
         for step in operator.rows.steps
     ]
-    return ", ".join([*steps, *(f"`{name} = {expression}`" for name, expression in operator.rows.results)])
+    text = ", ".join([*steps, *(f"`{name} = {expression}`" for name, expression in operator.rows.results)])
+    return text.replace(
+        "exp_of_negative(", "exp("
+    )  # which of two functions computes it is nothing for a reader
 
 
 def row(operator: Operator) -> str:

@@ -129,24 +129,37 @@ def has_short_rows(operator: Operator) -> bool:
     return places == ["element", "element"] and not rows.reach and "float" in operator.computed_types
 
 
+ROWS_AT_ONCE = 16
+
+
 def short_rows_text(operator: Operator) -> list[str]:
-    """The steps of rows of floats one after the other, over elements that stay where they are."""
+    """The steps of rows of floats one after the other, over elements that stay where they are. A function of what a row was reduced to, such
+    as the logarithm of a sum, takes longer than all else of a short row: it is computed for several rows at once, as a vector."""
     rows = rows_of(operator)
     places = {name: f"{name}_of" for name in values(operator)}
+    reductions = [step.name for step in rows.steps if isinstance(step, Reduce)]
+    result, of_rows = hoisted(rows.results[0][1], values(operator))
+    together = any("(" in text for text in of_rows.values()) and len(reductions) == len(rows.steps)
 
-    def loop(target: str, expression: str) -> list[str]:
-        rest, once = hoisted(expression, values(operator))
+    def loop(target: str, expression: str, known: dict[str, str]) -> list[str]:
         return [
-            *(f"    const T {target}_{name} = {typed(text)};" for name, text in once.items()),
+            *(f"    const T {target}_{name} = {typed(text)};" for name, text in known.items()),
             "#pragma GCC ivdep",
             "    for (size_t i = 0; i < length; ++i) {",
             *(
                 f"      const T {name} = {places[name]}[i];"
                 for name in values(operator)
-                if is_used(name, rest)
+                if is_used(name, expression)
             ),
-            f"      {target}[i] = {typed(re.sub(r'once_', f'{target}_once_', rest))};",
+            f"      {target}[i] = {typed(re.sub(r'once_', f'{target}_once_', expression))};",
             "    }",
+        ]
+
+    def begin(row: str) -> list[str]:
+        """A row of those that are computed together: its elements, and what it was reduced to."""
+        return [
+            f"  for (size_t row = 0; row < {row}; ++row) {{",
+            f"    [[maybe_unused]] const T* {places[operator.operands[0]]} = from + row * length;",
         ]
 
     lines = [
@@ -158,19 +171,55 @@ def short_rows_text(operator: Operator) -> list[str]:
             for i, name in enumerate(scalars(operator)[: len(operator.attributes) + 1])
         ),
         "  (void)term;",
-        "  for (size_t row = 0; row < rows; ++row, from += length, to += length) {",
-        f"    const T* {places[operator.operands[0]]} = from;",
     ]
+    if together:
+        kept = [*(f"{name}_of_rows" for name in reductions), *(f"to_{name}_of_rows" for name in of_rows)]
+        lines += [
+            f"  constexpr size_t kAtOnce = {ROWS_AT_ONCE};",
+            f"  T {', '.join(f'{name}[kAtOnce] = {{}}' for name in kept)};",
+            "  for (size_t first = 0; first < rows; first += kAtOnce, from += kAtOnce * length, to += kAtOnce * length) {",
+            "  const size_t count = rows - first < kAtOnce ? rows - first : kAtOnce;",
+            *begin("count"),
+        ]
+    else:
+        lines += [
+            "  for (size_t row = 0; row < rows; ++row, from += length, to += length) {",
+            f"    const T* {places[operator.operands[0]]} = from;",
+        ]
     for step in rows.steps:
         if isinstance(step, Each):
-            lines += loop(places[step.name], step.expression)
+            rest, once = hoisted(step.expression, values(operator))
+            lines += loop(places[step.name], rest, once)
             continue
         of = places.get(step.expression)
         if of is None:
             of = "term"
-            lines += loop(of, step.expression)
+            rest, once = hoisted(step.expression, values(operator))
+            lines += loop(of, rest, once)
         lines.append(f"    const T {step.name} = reduce_short<T, {step.how.capitalize()}Of>(length, {of});")
-    return [*lines, *loop("to", rows.results[0][1]), "  }", "}"]
+    if not together:
+        return [*lines, *loop("to", result, of_rows), "  }", "}"]
+    known = [f"    [[maybe_unused]] const T {name} = {name}_of_rows[row];" for name in reductions]
+    return [
+        *lines,
+        *(f"    {name}_of_rows[row] = {name};" for name in reductions),
+        "  }",
+        "  for (size_t row = 0; row < kAtOnce; ++row) {",
+        *known,
+        *(f"    to_{name}_of_rows[row] = {typed(text)};" for name, text in of_rows.items()),
+        "  }",
+        *begin("count"),
+        *known,
+        *(f"    const T to_{name} = to_{name}_of_rows[row];" for name in of_rows),
+        "    T* to_row = to + row * length;",
+        *(
+            line.replace("to[i] =", "to_row[i] =").replace("to_row_once_", "to_once_")
+            for line in loop("to", result, {})
+        ),
+        "  }",
+        "  }",
+        "}",
+    ]
 
 
 def render_short_rows() -> str:
