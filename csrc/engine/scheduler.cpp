@@ -297,7 +297,7 @@ void help_until(const Point& point) {
   if (point.reached()) return;
   if (schedule_config().mode == ScheduleMode::Async) {
     Runnable* runner = point.timeline->runner.load(std::memory_order_acquire);
-    if (runner && take_back(runner)) leave(runner->run_for_waiter(point) ? runner : nullptr);
+    if (runner && runner->only_computes() && take_back(runner)) leave(runner->run_for_waiter(point) ? runner : nullptr);
   }
   wait_for(point);
 }

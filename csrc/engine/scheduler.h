@@ -15,8 +15,10 @@ class Runnable {
   // owned by someone else by now, and must not be touched any more.
   virtual bool run(int budget) = 0;
 
-  // The same on a thread that waits for `point`, up to there, and only while the next step merely computes: code of the
-  // user, and whatever may wait, belongs on a worker. True: there is more to run.
+  // Whether all its steps merely compute, so that a thread that waits may run them; code of the user, and whatever may
+  // wait, belongs on a worker. May be asked at any time.
+  virtual bool only_computes() const { return false; }
+  // The same as run() on a thread that waits for `point`, up to there, as long as the next step merely computes.
   virtual bool run_for_waiter(const Point& /*point*/) { return true; }
 
   Runnable* next_ready = nullptr;

@@ -41,6 +41,23 @@ RestingStreams& resting_streams() {
   return *instance;
 }
 
+// Runs no code of the user, waits for nobody, and may therefore run on any thread.
+bool merely_computes(const Stream& stream, const Work& work) {
+  switch (work.type) {
+    case WorkType::Nothing:
+    case WorkType::Record:
+      return true;
+    case WorkType::Copy:
+      return !work.copy.other && stream.device->engine->inline_limit() > 0;
+    case WorkType::Fill:
+      return stream.device->engine->inline_limit() > 0;
+    case WorkType::Kernel:
+      return work.kernel.block_ns > 0;  // infinirtXLaunchComputation, whose contract it is
+    default:
+      return false;
+  }
+}
+
 // ---- the queue; all with stream.mutex held
 
 Op* take_op(Stream& stream) {
@@ -58,6 +75,7 @@ uint64_t append(Stream& stream, const Work& work) {
   op->value = stream.enqueued.load(std::memory_order_relaxed) + 1;
   op->began = 0;
   op->issued = issued_now(thread_state());
+  if (!merely_computes(stream, work)) stream.for_workers.fetch_add(1, std::memory_order_relaxed);
   if (stream.last) {
     stream.last->next = op;
   } else {
@@ -122,6 +140,7 @@ void finish_head(Stream& stream) {
     report_stream_work(stream, *op);
   stream.recent[stream.recent_count++ % Stream::kRecentWork] = {
       op->work.type, op->work.type == WorkType::Kernel ? op->work.kernel.kernel : nullptr};
+  if (!merely_computes(stream, op->work)) stream.for_workers.fetch_sub(1, std::memory_order_relaxed);
   dispose_work(op->work);
   const uint64_t value = op->value;
   op->next = stream.done;
@@ -134,23 +153,6 @@ void recycle_done(Stream& stream) {
     stream.done = op->next;
     op->next = stream.spare;
     stream.spare = op;
-  }
-}
-
-// Runs no code of the user, waits for nobody, and may therefore run on any thread.
-bool only_computes(const Stream& stream, const Work& work) {
-  switch (work.type) {
-    case WorkType::Nothing:
-    case WorkType::Record:
-      return true;
-    case WorkType::Copy:
-      return !work.copy.other && stream.device->engine->inline_limit() > 0;
-    case WorkType::Fill:
-      return stream.device->engine->inline_limit() > 0;
-    case WorkType::Kernel:
-      return work.kernel.block_ns > 0;  // infinirtXLaunchComputation, whose contract it is
-    default:
-      return false;
   }
 }
 
@@ -276,7 +278,7 @@ bool Stream::run(int budget) {
 bool Stream::run_for_waiter(const Point& point) {
   for (;;) {
     if (!take_batch()) return false;
-    if (point.reached() || !only_computes(*this, batch->work)) return true;
+    if (point.reached() || !merely_computes(*this, batch->work)) return true;
     if (observed() && batch->began == 0) [[unlikely]]
       batch->began = observed_ticks();
     execute_work(*device, batch->work, {this, &batch->issued, false});
@@ -539,6 +541,7 @@ Stream* create_stream(EngineDevice& device, unsigned flags, int priority, Stream
   stream->attributes = {};
   stream->capture.store(nullptr);
   stream->enqueued.store(stream->timeline->completed());
+  stream->for_workers.store(0);
   stream->legacy_seen = 0;
   guard.unlock();
   if (role != StreamRole::Legacy) {

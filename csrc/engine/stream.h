@@ -59,6 +59,7 @@ struct Stream final : Runnable, Waiter, StepHost {
   uint32_t recent_count = 0;
 
   std::atomic<uint64_t> enqueued{0};  // value of the last operation; written under `mutex`
+  std::atomic<uint32_t> for_workers{0};  // operations in the queue and in the batch that do more than compute
 
   // --- only whoever runs the stream
   Op* batch = nullptr;                // operations taken from the queue
@@ -74,6 +75,7 @@ struct Stream final : Runnable, Waiter, StepHost {
   Point tail() const { return {timeline, enqueued.load(std::memory_order_acquire)}; }
 
   bool run(int budget) override;  // Runnable
+  bool only_computes() const override { return for_workers.load(std::memory_order_relaxed) == 0; }
   bool run_for_waiter(const Point& point) override;
   void wake() override;           // Waiter: the point waited for is reached
   void finish_step() override;    // StepHost: the step at the head is over
