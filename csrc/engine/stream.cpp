@@ -27,7 +27,9 @@ ObjectPool<Stream>& stream_pool() {
   return *pool;
 }
 
-std::atomic<uint64_t> next_stream_id{1};
+// Streams that programs create are numbered from 1, as people count them in traces and reports; default streams are far behind.
+constexpr uint64_t kDefaultStreams = uint64_t{1} << 32;
+std::atomic<uint64_t> next_created_id{1}, next_default_id{kDefaultStreams};
 
 // Retired streams rest here before they are recycled, first in, first out: a thread that looked a handle up just before
 // another thread destroyed it then meets `destroyed`, not the next owner.
@@ -527,7 +529,8 @@ Stream* create_stream(EngineDevice& device, unsigned flags, int priority, Stream
   stream->timeline = acquire_timeline();
   stream->timeline->runner.store(stream, std::memory_order_release);
   stream->handle = nullptr;
-  stream->id = next_stream_id.fetch_add(1, std::memory_order_relaxed);
+  auto& next_id = role == StreamRole::Created ? next_created_id : next_default_id;
+  stream->id = next_id.fetch_add(1, std::memory_order_relaxed);
   stream->flags = flags;
   stream->priority = priority;
   stream->urgency = -priority;

@@ -47,6 +47,20 @@ def test_a_script_with_options_of_its_own(tmp_path: Path) -> None:
     assert sorted(said.splitlines()) == [f"{rank} 3.0 ['-n', '7', '--json']" for rank in range(3)]
 
 
+def test_lines_can_begin_with_the_rank() -> None:
+    code = "import sys; print('first'); sys.stderr.write('second')"
+    done = subprocess.run(
+        [*RUN, "-n", "3", "--label", sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines()) == ["[0] first", "[1] first", "[2] first"]
+    assert sorted(done.stderr.splitlines()) == ["[0] second", "[1] second", "[2] second"]
+
+
 def test_one_failure_ends_all() -> None:
     code = "import os, sys, time; sys.exit(3) if os.environ['INFINICCL_RANK'] == '1' else time.sleep(100)"
     done = subprocess.run(

@@ -83,6 +83,14 @@ def test_fill(device: infinirt.Device, stream: infinirt.Stream, size: int, patte
     assert contents(buffer) == pattern * size
 
 
+def test_what_is_no_memory_is_refused_with_a_hint(device: infinirt.Device) -> None:
+    with device.allocate(16) as buffer:
+        with pytest.raises(TypeError, match=r"fill\(\) takes a byte.*not 'float'; numpy.float32"):
+            buffer.fill(1.0)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match=r"NumPy array, and not 'list'; numpy.asarray"):
+            buffer.copy_from([1, 2, 3])  # type: ignore[arg-type]
+
+
 def test_fill_by_number_and_errors(device: infinirt.Device) -> None:
     buffer = device.allocate(6)
     buffer.fill(255)

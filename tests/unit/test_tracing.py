@@ -362,6 +362,35 @@ device.sync()
     check_drawable(out)
 
 
+def test_streams_have_the_numbers_that_the_sanitizer_gives_them(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    script = tmp_path / "script.py"
+    script.write_text(
+        """
+from infinirt import runtime as rt
+memory = rt.infinirtMalloc(4096)[1]
+rt.infinirtMemset(memory, 0, 4096)
+first, second = rt.infinirtStreamCreateWithFlags(1)[1], rt.infinirtStreamCreateWithFlags(1)[1]
+rt.infinirtMemsetAsync(memory, 1, 4096, second)
+rt.infinirtMemsetAsync(memory, 2, 4096, first)
+rt.infinirtDeviceSynchronize()
+"""
+    )
+    done = infinirt_trace("-o", str(out), str(script))
+    assert done.returncode == 0, done.stderr
+    events = json.loads(out.read_text())["traceEvents"]
+    titles = {event["args"]["name"] for event in events if event["name"] == "thread_name"}
+    assert {"default stream", "stream 1", "stream 2"} <= titles
+    reported = subprocess.run(
+        [sys.executable, "-m", "infinirt", "sanitize", str(script)],
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stderr
+    assert "on stream 1 of cpu:0" in reported
+    assert "on stream 2 of cpu:0" in reported
+
+
 def test_a_child_that_forks_has_its_own_part(tmp_path: Path) -> None:
     if not hasattr(os, "fork"):
         pytest.skip("no fork")

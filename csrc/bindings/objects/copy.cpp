@@ -37,6 +37,14 @@ class Side {
       return check_open(buffer_);
     }
     auto view = std::make_unique<Py_buffer>();
+    if (!PyObject_CheckBuffer(object)) {
+      PyErr_Format(
+          PyExc_TypeError,
+          "memory to copy is a Buffer, or an object that shows its own, such as bytes or a NumPy array, and not '%s'; "
+          "numpy.asarray(...) makes an array of a list",
+          Py_TYPE(object)->tp_name);
+      return false;
+    }
     if (PyObject_GetBuffer(object, view.get(), PyBUF_ANY_CONTIGUOUS | (writable ? PyBUF_WRITABLE : 0)) < 0)
       return false;
     view_ = view.release();
@@ -197,6 +205,13 @@ PyObject* buffer_fill(PyObject* self, PyObject* const* args, Py_ssize_t count, P
     }
     pattern.assign(1, static_cast<char>(value));
   } else {
+    if (!PyObject_CheckBuffer(values[0])) {
+      return PyErr_Format(
+          PyExc_TypeError,
+          "fill() takes a byte, 0 to 255, or the bytes of a larger pattern (bytes, NumPy scalar), and not '%s'; "
+          "numpy.float32(1.0) is a pattern of 4 bytes",
+          Py_TYPE(values[0])->tp_name);
+    }
     Py_buffer view;
     if (PyObject_GetBuffer(values[0], &view, PyBUF_ANY_CONTIGUOUS) < 0) return nullptr;
     pattern.assign(static_cast<const char*>(view.buf), static_cast<size_t>(view.len));

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -185,11 +186,15 @@ def run(
             metavar="HOST,...", help="Machines to run on, through MPI's launcher (pip install mpich)."
         ),
     ] = "",
+    label: Annotated[
+        bool, typer.Option("-l", "--label", help="Begin every line that a rank prints with its number.")
+    ] = False,
 ) -> None:
     """Starts a program several times, as the ranks of one process group: infiniccl.init_process_group() finds them."""
     from infinirt.tools.launch import run, run_on_hosts
 
-    raise typer.Exit(run_on_hosts(command, ranks, hosts) if hosts else run(command, ranks))
+    start = partial(run_on_hosts, hosts=hosts) if hosts else run
+    raise typer.Exit(start(command, ranks, label=label))
 
 
 @app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})

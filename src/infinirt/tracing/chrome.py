@@ -51,7 +51,8 @@ def chrome_trace(processes: Iterable[Process]) -> dict[str, object]:
 
 
 def stream_title(work: Work) -> str:
-    return {1: "legacy stream", 2: f"per-thread stream {work.stream}"}.get(
+    """Streams that the program created are counted from 1, as `infinirt sanitize` and messages count them."""
+    return {1: "default stream", 2: f"a thread's default stream, {work.stream & 0xFFFFFFFF}"}.get(
         work.handle, f"stream {work.stream}"
     )
 
