@@ -156,6 +156,7 @@ bool spawn(Runnable* runnable) {
 
 // With the pool's mutex held: gives the runnable to an idle or a new worker if one may run. Releases the mutex.
 void hand_over(Pool& p, Runnable* runnable) {
+  runnable->called = nullptr;  // in a forked child, the worker that was called last does not exist
   if (p.busy < worker_limit()) {
     if (Worker* worker = p.idle) {
       p.idle = worker->next_idle;
