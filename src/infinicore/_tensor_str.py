@@ -75,7 +75,7 @@ def text_of(tensor: Tensor) -> str:
     facts = f"shape={tensor.shape}, dtype={tensor.dtype!r}, device={str(tensor.device)!r}"
     if tensor._place.is_closed:
         return f"tensor(<its device was closed>, {facts})"
-    if tensor._is_recorded:
+    if tensor._is_recorded or tensor._waits_for_run:
         return f"tensor(<its values are there when the graph has run>, {facts})"
     if tensor.dtype.name in ("complex16", "complex32"):
         return f"tensor(<{tensor.numel()} elements>, {facts})"

@@ -97,6 +97,10 @@ def check_readable(tensor: Tensor) -> None:
         raise RuntimeError(
             "the tensor was made by this recording: it has elements when the recording has ended and the graph has run"
         )
+    if tensor._waits_for_run:
+        raise RuntimeError(
+            "the tensor was made by a recording whose graph has not run: it has elements after graph.run()"
+        )
     if tensor._place.is_recording and not _host_reaches(tensor) and not tensor.is_contiguous():
         raise RuntimeError(
             "a strided tensor cannot be read from the device while this thread records there: that would be recorded, too; "

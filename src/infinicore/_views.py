@@ -56,7 +56,9 @@ def indexed(shape: list[int], strides: list[int], key: Any) -> Layout:
             length = len(range(begin, end, step))
             offset += begin * strides[at] if length else 0
             new_shape.append(length)
-            new_strides.append(step * strides[at])
+            far = step * strides[at]
+            # A step of any size is allowed where there is nothing to step to.
+            new_strides.append(far if length > 1 or -(1 << 62) < far < 1 << 62 else strides[at])
             at += 1
         else:
             offset += _position(part, shape[at], at) * strides[at]

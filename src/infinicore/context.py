@@ -141,7 +141,12 @@ def set_device(device_: DeviceLike) -> None:
     """
     wanted = device(device_)
     chosen = current.runtime
-    if chosen is not None and chosen.device == wanted and not chosen.is_closed:
+    if (
+        chosen is not None
+        and chosen.device == wanted
+        and not chosen.is_closed
+        and chosen.is_graph_recording()
+    ):
         chosen.activate()
         return
     if chosen is not None and chosen.is_graph_recording():

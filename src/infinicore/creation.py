@@ -89,8 +89,14 @@ def strided_empty(
 
 def _checked(given: Any) -> _core.dtype:
     if not isinstance(given, _core.dtype):
-        hint = f", such as infinicore.{given}" if isinstance(given, str) else ""
-        raise TypeError(f"dtype is {given!r}; an infinicore.dtype was expected{hint}")
+        import infinicore
+
+        named = getattr(infinicore, given, None) if isinstance(given, str) else None
+        if isinstance(named, _core.dtype):
+            hint = f"infinicore.{given} is one"
+        else:
+            hint = "such as infinicore.float32; infinicore.from_numpy_dtype() gives that of a NumPy type"
+        raise TypeError(f"dtype is {given!r}; an infinicore.dtype was expected: {hint}")
     return given
 
 

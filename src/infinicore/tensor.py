@@ -50,6 +50,11 @@ class Tensor(_core.TensorBase):
             from .creation import from_numpy
 
             part.copy_(from_numpy(value, device=self._place))
+        elif isinstance(value, list | tuple):
+            raise TypeError(
+                f"a {type(value).__name__} cannot be assigned to elements of a tensor: give a number, a tensor, or an array, such as "
+                "numpy.asarray(...) makes"
+            )
         else:
             part.fill_(value)
 

@@ -47,6 +47,14 @@ def test_a_script_with_options_of_its_own(tmp_path: Path) -> None:
     assert sorted(said.splitlines()) == [f"{rank} 3.0 ['-n', '7', '--json']" for rank in range(3)]
 
 
+def test_the_program_of_the_manual(tmp_path: Path) -> None:
+    page = (EXAMPLE.parents[1] / "docs" / "collectives.md").read_text()
+    script = tmp_path / "train.py"
+    script.write_text(page[page.index("```\nimport infiniccl\n") + 4 :].partition("```")[0])
+    said = output_of(*RUN, "-n", "3", "--label", script)
+    assert sorted(said.splitlines()) == [f"[{rank}] rank {rank} of 3: 3.0" for rank in range(3)]
+
+
 def test_lines_can_begin_with_the_rank() -> None:
     code = "import sys; print('first'); sys.stderr.write('second')"
     done = subprocess.run(

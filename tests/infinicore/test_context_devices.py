@@ -152,3 +152,14 @@ def test_functions_act_on_the_threads_runtime() -> None:
         infinicore.allocate_pinned_host_memory(1)
     infinicore.sync_device()
     infinicore.trim_memory()
+
+
+def test_choosing_a_device_goes_back_to_its_own_runtime() -> None:
+    infinicore.set_device("cpu")
+    stream = infinicore.get_stream()
+    own = infinicore.Runtime("cpu")
+    own.activate()
+    assert infinicore.get_stream() != stream
+    infinicore.set_device("cpu")
+    assert infinicore.get_stream() == stream
+    own.close()

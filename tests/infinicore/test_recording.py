@@ -388,3 +388,16 @@ def test_calls_on_tensors_without_elements_or_memory_are_recorded_too() -> None:
         y = x + x
     recorded.graph.run()
     assert y.tolist() == [2.0] * 4
+
+
+def test_what_a_graph_makes_is_not_read_before_it_has_run() -> None:
+    x = infinicore.zeros([4])
+    with infinicore.record() as recorded:
+        y = x + 1.0
+    for read in (y.tolist, y.numpy, y[0].item):
+        with pytest.raises(RuntimeError, match=r"after graph\.run\(\)"):
+            read()
+    assert "when the graph has run" in str(y)
+    assert x.tolist() == [0.0] * 4
+    recorded.graph.run()
+    assert y.tolist() == [1.0] * 4

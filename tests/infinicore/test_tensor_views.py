@@ -142,3 +142,10 @@ def test_views_keep_the_memory() -> None:
     for _ in range(20):
         infinicore.full([100], -1.0)
     same(part, numbers([100])[50:])
+
+
+def test_a_step_may_be_longer_than_addresses() -> None:
+    x = infinicore.zeros([3])
+    assert x[:: 1 << 63].shape == [1]
+    assert x[3 :: 1 << 70].shape == [0]
+    assert x[::-1][:: 1 << 63].tolist() == [0.0]

@@ -60,6 +60,23 @@ def test_nothing_is_found_where_the_host_is_watched() -> None:
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
 
 
+def test_a_look_at_device_memory_is_nothing_to_speak_of(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import infinirt\n"
+        "device = infinirt.Device('cpu')\n"
+        "stream, buffer = device.create_stream(), device.allocate(64)\n"
+        "for value in (3, 4):\n"
+        "    buffer.fill(value, stream=stream)\n"
+        "    stream.sync()\n"
+        "    assert bytes(buffer) == bytes([value]) * 64\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "infinirt", "sanitize", script], capture_output=True, text=True, timeout=240
+    )
+    assert done.stderr.strip() == "infinirt sanitize: nothing found"
+
+
 EXAMPLES = [
     "cpu_kernel", "graph_capture", "infinicore_runtime", "memory_pools", "numpy_and_dlpack", "streams_and_events",
     "two_devices", "data_parallel",

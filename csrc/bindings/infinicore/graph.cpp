@@ -176,6 +176,8 @@ PyObject* graph_run(PyObject* self, PyObject*) {
   std::unique_lock lock(graph->running, std::try_to_lock);
   // The lock's owner may need the interpreter's.
   if (!lock) without_lock(true, [&] { return lock.lock(), true; });
+  // From now on: functions that were recorded read what came before them.
+  if (place->waiting_reserves) place->waiting_reserves->erase(graph->recorded.reserve);
   for (const Segment& segment : graph->segments) {
     if (!run_segment(graph, segment)) return nullptr;
   }

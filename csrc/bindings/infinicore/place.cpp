@@ -139,6 +139,7 @@ void place_dealloc(PyObject* self) {
   release_parts(place);
   delete place->descriptors;
   delete place->shared_reserves;
+  delete place->waiting_reserves;
   Py_XDECREF(place->device);
   Py_XDECREF(place->stream);
   Py_XDECREF(place->pool);

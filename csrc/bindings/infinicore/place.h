@@ -28,6 +28,8 @@ struct PlaceObject {
   DescriptorCache* descriptors;
   std::unordered_set<infinirtXCacheReserve_t>*
       shared_reserves;  // of recordings, with memory that others use in place; or null
+  std::unordered_set<infinirtXCacheReserve_t>*
+      waiting_reserves;  // of recordings whose graph has not run: what lies there has no values yet; or null
   unsigned long long shares;  // how often memory was given to others in place; graphs look again when it has changed
   Recording* recordings;  // what threads record here, one after another in a list; under the interpreter's lock
   std::atomic<bool> closed;

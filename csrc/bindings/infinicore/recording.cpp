@@ -272,6 +272,12 @@ PyObject* start_recording(PlaceObject* place, Optimisations wanted) {
     return PyErr_Occurred() ? nullptr : PyErr_NoMemory();
   }
   reinterpret_cast<RecordingObject*>(made.get())->recording = recording;
+  try {
+    if (!place->waiting_reserves) place->waiting_reserves = new std::unordered_set<infinirtXCacheReserve_t>;
+    place->waiting_reserves->insert(reserve);
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  }
   if (PyDict_SetItem(things, as_key(place), made.get()) < 0) return nullptr;
   Py_RETURN_NONE;
 }

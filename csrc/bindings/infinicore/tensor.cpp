@@ -291,6 +291,12 @@ PyObject* get_recorded(PyObject* self, void*) {
   return PyBool_FromLong(recording && recording->reserve() == as_tensor(self)->storage->reserve);
 }
 
+PyObject* get_waits(PyObject* self, void*) {
+  const StorageObject* storage = as_tensor(self)->storage;
+  const auto* waiting = storage->place->waiting_reserves;
+  return PyBool_FromLong(storage->reserve && waiting && waiting->count(storage->reserve));
+}
+
 PyObject* refuse(PyTypeObject*, PyObject*, PyObject*) {
   PyErr_SetString(PyExc_TypeError, "tensors are made by functions: empty, zeros, from_numpy and others");
   return nullptr;
@@ -355,6 +361,7 @@ PyGetSetDef properties[] = {{"shape", get_shape, nullptr, "The sizes of the dime
                             {"_storage", get_storage, nullptr, nullptr, nullptr},
                             {"_is_shared", get_shared, nullptr, nullptr, nullptr},
                             {"_is_recorded", get_recorded, nullptr, nullptr, nullptr},
+                            {"_waits_for_run", get_waits, nullptr, nullptr, nullptr},
                             {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyMemberDef members[] = {

@@ -399,7 +399,12 @@ class Checker:
                 Place(f"{work.call} uses {touch.label}, {touch.address:#x}, {on(work)}", work.stack),
                 Place(f"{freed.call} freed it {on(freed)}", freed.stack),
             ],
-            f"free it after {work.call}, on a stream that comes after {on(work).removeprefix('on ')}",
+            f"free it after {work.call}"
+            + (
+                ""
+                if freed.call == "infinirtFree"
+                else f", on a stream that comes after {on(work).removeprefix('on ')}"
+            ),
             allocation=allocation,
             key=(kinds.USE_AFTER_FREE, site(work.stack, work.call), site(freed.stack, freed.call)),
         )

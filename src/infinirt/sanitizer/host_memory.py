@@ -80,7 +80,11 @@ class HostMemory:
                 continue
             if not _core.watch_memory(first, last - first, access):
                 allocation.watchable = False
-                self.unwatched = self.unwatched or f"{allocation.kind} cannot be watched here"
+                # Of device memory nobody expects it: arrays that look at it wait for its work when they are made.
+                if not allocation.kind.startswith("memory of "):
+                    self.unwatched = (
+                        f"{allocation.kind} cannot be watched, which only that of CPU devices can"
+                    )
                 return
             shut[first, last] = access
         if shut:

@@ -82,6 +82,7 @@ class trace:  # named as a function: it is called like one
         self._wait = wait
         self._folder = ""
         self._before = False
+        self._was_inside = False  # of another trace
         self._result: tuple[list[Process], Summary] | None = None
 
     def __enter__(self) -> trace:
@@ -98,6 +99,7 @@ class trace:  # named as a function: it is called like one
             self.path.unlink()
             if error.code != 210:
                 raise
+            self._was_inside = True
             warnings.warn("a trace runs already and has this part in it; no second one is made", stacklevel=2)
             return self
         if self._stacks:
@@ -131,7 +133,11 @@ class trace:  # named as a function: it is called like one
 
     def _finished(self) -> tuple[list[Process], Summary]:
         if self._result is None:
-            raise RuntimeError("there is no result: the trace has not ended, or another one was running")
+            raise RuntimeError(
+                "there is no result: another one was running, and has this part in it"
+                if self._was_inside
+                else "there is no result: the block has not ended"
+            )
         return self._result
 
 

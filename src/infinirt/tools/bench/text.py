@@ -44,7 +44,9 @@ def show(data: dict[str, Any], console: Console) -> None:
         console.print(f"\n{document.busy(data)}", style="yellow", highlight=False)
     if data["skipped"]:
         console.print(
-            f"\nnot on this device, or too large: {'; '.join(data['skipped'])}", style="dim", highlight=False
+            f"\nleft out, as this device cannot do it or the time (--quick) and memory do not allow it: {'; '.join(data['skipped'])}",
+            style="dim",
+            highlight=False,
         )
     told = ", ".join(f"{name} {what}" for name, what in data["peers"].items())
     console.print(f"\npeers: {told}", style="dim", highlight=False)
