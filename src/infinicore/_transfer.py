@@ -91,13 +91,14 @@ def _host_reaches(tensor: Tensor) -> bool:
     return not isinstance(owner, infinirt.Buffer) or owner.is_host_accessible
 
 
-def check_readable(tensor: Tensor) -> None:
-    """RuntimeError for elements that exist only when a graph has run, or that only a recorded copy could get here."""
+def check_readable(tensor: Tensor, *, shares: bool = False) -> None:
+    """RuntimeError for elements that exist only when a graph has run, or that only a recorded copy could get here. Who `shares` the memory
+    may do so before the first run, and sees them afterwards."""
     if tensor._is_recorded:
         raise RuntimeError(
             "the tensor was made by this recording: it has elements when the recording has ended and the graph has run"
         )
-    if tensor._waits_for_run:
+    if tensor._waits_for_run and not shares:
         raise RuntimeError(
             "the tensor was made by a recording whose graph has not run: it has elements after graph.run()"
         )
@@ -113,7 +114,7 @@ def as_numpy(tensor: Tensor, share: bool) -> numpy.ndarray[Any, Any]:
     import numpy
 
     dtype = to_numpy_dtype(tensor.dtype)
-    check_readable(tensor)
+    check_readable(tensor, shares=share and _host_reaches(tensor))
     if tensor.numel() == 0:
         return numpy.empty(tensor.shape, dtype)
     if _host_reaches(tensor):
@@ -147,7 +148,7 @@ def to_dlpack(
     copy: bool | None,
 ) -> object:
     """A DLPack capsule. Memory of the host is handed over when its work is done, other memory in the order of `stream`."""
-    check_readable(tensor)
+    check_readable(tensor, shares=True)
     device = dlpack_device(tensor)
     if dl_device is not None and tuple(dl_device) != device:
         if tuple(dl_device) != (_DL_CPU, 0) or copy is False:
