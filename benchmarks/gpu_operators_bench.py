@@ -63,16 +63,17 @@ class Bench:
         return made, time.perf_counter() - begin
 
     def seconds(self, work: Callable[[], None]) -> float:
-        """Of one of REPEATS calls in a row, by the GPU's clock."""
-        times = []
-        for _ in range(ROUNDS):
-            ok(rt.infinirtEventRecord(self.begin, self.stream))
-            for _ in range(REPEATS):
-                work()
-            ok(rt.infinirtEventRecord(self.end, self.stream))
-            ok(rt.infinirtEventSynchronize(self.end))
-            times.append(float(ok(rt.infinirtEventElapsedTime(self.begin, self.end))) / 1e3 / REPEATS)
-        return statistics.median(times)
+        """The median over rounds."""
+        return statistics.median(self.round(work, REPEATS) for _ in range(ROUNDS))
+
+    def round(self, work: Callable[[], None], repeats: int) -> float:
+        """Seconds of one of so many calls in a row, by the GPU's clock."""
+        ok(rt.infinirtEventRecord(self.begin, self.stream))
+        for _ in range(repeats):
+            work()
+        ok(rt.infinirtEventRecord(self.end, self.stream))
+        ok(rt.infinirtEventSynchronize(self.end))
+        return float(ok(rt.infinirtEventElapsedTime(self.begin, self.end))) / 1e3 / repeats
 
 
 def element_wise(bench: Bench, memory: list[int]) -> None:
@@ -209,12 +210,7 @@ def proposals(bench: Bench, memory: list[int], workspace: int) -> None:
     taken: list[list[float]] = [[] for _ in range(1 + most)]
     for _ in range(rounds):
         for product, times in zip((ours, *theirs), taken, strict=True):
-            ok(rt.infinirtEventRecord(bench.begin, bench.stream))
-            for _ in range(repeats):
-                product()
-            ok(rt.infinirtEventRecord(bench.end, bench.stream))
-            ok(rt.infinirtEventSynchronize(bench.end))
-            times.append(float(ok(rt.infinirtEventElapsedTime(bench.begin, bench.end))) / 1e3 / repeats)
+            times.append(bench.round(product, repeats))
     rates = [2 * n**3 / statistics.median(times) / 1e12 for times in taken]
     best = max(rates[1:])
     print(

@@ -35,15 +35,19 @@ def operand_type(operator: Operator, name: str) -> str:
     return "uint8_t" if name in operator.truths else "T"
 
 
-def loop(operator: Operator, suffix: str, expression: str) -> list[str]:
+def loop(operator: Operator, suffix: str, expression: str, *, bfloat: bool = False) -> list[str]:
+    """One loop for each type that is computed in; with `bfloat` one in float, straight from BF16 to BF16."""
     result = "uint8_t" if operator.dtype_rule == "truth" else "T"
     names = operator.operands
+    types = {name: operand_type(operator, name) for name in names}
+    value = f"static_cast<{result}>({typed(expression)})"
     return [
-        "template <class T>",
+        *([] if bfloat else ["template <class T>"]),
         f"void map_{operator.name}{suffix}(size_t count, void* out, const void* const* in, const double* attributes) {{",
-        f"  auto* to = static_cast<{result}*>(out);",
+        *(["  using T = float;"] if bfloat else []),
+        f"  auto* to = static_cast<{'uint16_t' if bfloat else result}*>(out);",
         *(
-            f"  const auto* from_{name} = static_cast<const {operand_type(operator, name)}*>(in[{i}]);"
+            f"  const auto* from_{name} = static_cast<const {'uint16_t' if bfloat else types[name]}*>(in[{i}]);"
             for i, name in enumerate(names)
         ),
         *(
@@ -53,33 +57,11 @@ def loop(operator: Operator, suffix: str, expression: str) -> list[str]:
         *([] if operator.attributes else ["  (void)attributes;"]),
         "#pragma GCC ivdep",
         "  for (size_t i = 0; i < count; ++i) {",
-        *(f"    const {operand_type(operator, name)} {name} = from_{name}[i];" for name in names),
-        f"    to[i] = static_cast<{result}>({typed(expression)});",
-        "  }",
-        "}",
-    ]
-
-
-def bfloat_loop(operator: Operator) -> list[str]:
-    """The same, straight from BF16 to BF16."""
-    names = operator.operands
-    return [
-        f"void map_{operator.name}_bfloat(size_t count, void* out, const void* const* in, const double* attributes) {{",
-        "  using T = float;",
-        "  auto* to = static_cast<uint16_t*>(out);",
         *(
-            f"  const auto* from_{name} = static_cast<const uint16_t*>(in[{i}]);"
-            for i, name in enumerate(names)
+            f"    const {types[name]} {name} = {f'from_bfloat16(from_{name}[i])' if bfloat else f'from_{name}[i]'};"
+            for name in names
         ),
-        *(
-            f"  [[maybe_unused]] const T {attribute.name} = number_as<T>(attributes[{i}]);"
-            for i, attribute in enumerate(operator.attributes)
-        ),
-        *([] if operator.attributes else ["  (void)attributes;"]),
-        "#pragma GCC ivdep",
-        "  for (size_t i = 0; i < count; ++i) {",
-        *(f"    const T {name} = from_bfloat16(from_{name}[i]);" for name in names),
-        f"    to[i] = to_bfloat16({typed(operator.expression)});",
+        f"    to[i] = {f'to_bfloat16({typed(expression)})' if bfloat else value};",
         "  }",
         "}",
     ]
@@ -106,7 +88,7 @@ def render() -> str:
         if operator.narrow_expression:
             lines += loop(operator, "_narrow", operator.narrow_expression)
         if operator.bfloat_loop:
-            lines += bfloat_loop(operator)
+            lines += loop(operator, "_bfloat", operator.expression, bfloat=True)
     rows = ", \\\n".join(f"  {row(operator)}" for operator in MAPS)
     narrow = (
         f"map_{operator.name}_narrow<float>" if operator.narrow_expression else "nullptr" for operator in MAPS
