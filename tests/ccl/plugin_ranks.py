@@ -113,7 +113,9 @@ def threads() -> None:
                     comm.recv(got, (rank - 1) % size, dtype="int32", stream=stream)
                 stream.sync()
                 assert set(read(got, np.dtype(np.int32))) == {(rank - 1) % size}
-            with pytest.raises(infinirt.InfiniRTError, match="cannot be captured"), infinirt.capture(stream):
+            # Its own thread's alone: a global capture would bar the other ranks from waiting meanwhile.
+            capture = infinirt.capture(stream, mode="thread_local")
+            with pytest.raises(infinirt.InfiniRTError, match="cannot be captured"), capture:
                 comm.barrier(stream=stream)
             if rank == 0:  # the others do not come
                 comm.timeout = 0.3
