@@ -14,7 +14,10 @@ JOBS   ?= $(shell nproc)
 # pip, CMake and the C++ test runner all read this.
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
 
-SOURCES := pyproject.toml CMakeLists.txt $(shell find cmake csrc include src -not -path '*/__pycache__*')
+# Files alone: folders change when Python leaves bytecode there, and one beside a file of its name (written, written.cpp)
+# would be a program to make, by make's own rules.
+MAKEFLAGS += --no-builtin-rules
+SOURCES := pyproject.toml CMakeLists.txt $(shell find cmake csrc include src -type f -not -path '*/__pycache__*')
 TREE    := build/package
 # The C++ tests take the objects of the package.
 export INFINIRT_CPP_RELEASE_TREE := $(CURDIR)/$(TREE)
