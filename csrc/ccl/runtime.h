@@ -48,4 +48,17 @@ class DeviceScope {
   infinirtError_t error_ = infinirtSuccess;
 };
 
+// Within a DeviceScope: streams, events and memory may be made and freed while this thread, or any other, captures. Nothing of that goes into a graph,
+// and no capture is broken by it.
+class OutsideCapture {
+ public:
+  OutsideCapture() { api().ThreadExchangeStreamCaptureMode(&mode_); }
+  ~OutsideCapture() { api().ThreadExchangeStreamCaptureMode(&mode_); }
+  OutsideCapture(const OutsideCapture&) = delete;
+  OutsideCapture& operator=(const OutsideCapture&) = delete;
+
+ private:
+  enum infinirtStreamCaptureMode mode_ = infinirtStreamCaptureModeRelaxed;
+};
+
 }  // namespace infiniccl

@@ -64,6 +64,8 @@ void empty_stream(Stream& stream) {
   stream.timeline->abandon(stream.enqueued.load());
   stream.first = stream.last = stream.batch = stream.done = nullptr;
   stream.state = Stream::State::Idle;
+  stream.for_workers.store(0);
+  stream.called = nullptr;  // the parent's worker
   stream.mutex.reset_after_fork();
 }
 

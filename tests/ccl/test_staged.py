@@ -267,6 +267,36 @@ print("agrees")
     assert said == f"{not own}\nagrees\n"
 
 
+def test_freed_beside_a_capture(plugin: Path) -> None:
+    """What a communicator leaves is freed on a thread of its own, and breaks no capture that any thread has begun."""
+    code = """
+import os, time, infiniccl, infinirt
+device = infinirt.Device("plain:0")
+stream = device.create_stream()
+comms = infiniccl.init_all(["plain:0", "plain:1"])
+buffers = [comm.device.allocate(400_000) for comm in comms]
+for comm, buffer in zip(comms, buffers):
+    comm.all_reduce(buffer, dtype="int32")
+for comm in comms:
+    comm.device.sync()
+
+def threads():
+    return [open(f"/proc/self/task/{id}/comm").read().strip() for id in os.listdir("/proc/self/task")]
+
+with infinirt.capture(stream, mode="global") as captured:
+    buffers[0].fill(1, stream=stream)
+    for comm in comms:
+        comm.close()
+    time.sleep(0.2)  # for the thread to begin; it is not there at once
+    while "infiniccl-free" in threads():
+        time.sleep(0.01)
+captured.graph.instantiate().launch(stream)
+stream.sync()
+print("goes on")
+"""
+    assert output_of(sys.executable, "-c", code, INFINIRT_PLUGIN_PATH=str(plugin)).endswith("goes on\n")
+
+
 # ---- over MPI
 
 

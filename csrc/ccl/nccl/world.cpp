@@ -67,6 +67,7 @@ std::shared_ptr<NcclWorld> NcclWorld::join(const infinicclUniqueId_t& id, int si
 NcclWorld::~NcclWorld() {
   for (Rank& rank : comms_) {
     const DeviceScope scope(kType, rank.device);
+    const OutsideCapture outside;
     if (rank.comm) nccl_.CommDestroy(rank.comm);
     if (rank.scratch) api().Free(rank.scratch);
   }

@@ -40,13 +40,11 @@ void SharedWorld::count_issued(const Part& part, int change) {
   outstanding_ += change;
 }
 
-bool SharedWorld::failed_elsewhere() const { return map_.header().failed.load(std::memory_order_acquire) != 0; }
+// Not while whoever failed is still writing why (1): a rank that ends meanwhile is found dead.
+bool SharedWorld::failed_elsewhere() const { return map_.header().failed.load(std::memory_order_acquire) == 2; }
 
 Failure SharedWorld::failure_elsewhere() const {
   Header& header = map_.header();
-  for (int i = 0; i < 1000 && header.failed.load(std::memory_order_acquire) == 1; ++i) sched_yield();
-  if (header.failed.load(std::memory_order_acquire) != 2)
-    return {INFINI_STATUS_INTERNAL_ERROR, infinirtErrorUnknown, "another rank failed"};
   return {static_cast<infiniStatus_t>(header.failed_status), static_cast<infinirtError_t>(header.failed_error),
           header.message};
 }

@@ -14,18 +14,6 @@ namespace {
 
 constexpr size_t kSmallest = 4096;
 
-// Streams, events and memory may be made while the thread captures: nothing of that goes into the graph.
-class OutsideCapture {
- public:
-  OutsideCapture() { api().ThreadExchangeStreamCaptureMode(&mode_); }
-  ~OutsideCapture() { api().ThreadExchangeStreamCaptureMode(&mode_); }
-  OutsideCapture(const OutsideCapture&) = delete;
-  OutsideCapture& operator=(const OutsideCapture&) = delete;
-
- private:
-  enum infinirtStreamCaptureMode mode_ = infinirtStreamCaptureModeRelaxed;
-};
-
 // Freeing page-locked memory waits for the whole device, on which other communicators may wait for ranks: so it has a thread of its own,
 // not one that anybody else needs.
 void free_soon(std::shared_ptr<Lanes> lanes) {
@@ -48,6 +36,7 @@ Lanes::~Lanes() {
   if (process_ != getpid()) return;  // the parent's
   const DeviceScope scope(place_.type, place_.device);
   if (scope.error()) return;
+  const OutsideCapture outside;
   for (infinirtStream_t stream : streams_) api().StreamDestroy(stream);
   for (infinirtEvent_t event : events_) api().EventDestroy(event);
   if (world_->failed() && world_->may_write_after_failure()) return;
