@@ -161,22 +161,21 @@ def report(comm: Communicator, call: Callable[[], None]) -> None:
 def die(comm: Communicator) -> None:
     """The last rank is killed in the middle of many large operations; the others find out."""
     array = np.ones(1_000_000, np.float32)
-    comm.all_reduce(array)
-    if comm.rank == comm.size - 1:
-        print("ready", flush=True)
 
     def call() -> None:
-        for _ in range(1000):
+        for number in range(1000):
             comm.all_reduce(array, op="max")
+            if number == 0 and comm.rank == comm.size - 1:
+                print("ready", flush=True)
 
     report(comm, call)
 
 
 def hang(comm: Communicator) -> None:
     """The last rank never comes to the second operation."""
-    comm.timeout = 0.5
     comm.barrier()
     comm.device.sync()
+    comm.timeout = 0.5
     if comm.rank == comm.size - 1:
         print("ready", flush=True)
         time.sleep(30)

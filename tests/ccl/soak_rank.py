@@ -48,12 +48,14 @@ def main() -> None:
     rank, size, seed = (int(os.environ[name]) for name in ("RANK", "WORLD_SIZE", "SEED"))
     victim = rank == int(os.environ["VICTIM"])
     comm = infiniccl.init_rank(size, infiniccl.named_id(os.environ["NAME"]), rank, "cpu")
+    comm.timeout = float(os.environ["TIMEOUT"])
     rng = random.Random(seed)
     hangs_at = rng.randrange(200)
     if victim:
         print("ready", flush=True)
     for number in range(1_000_000):
         if victim and os.environ["HOW"] == "hang" and number == hangs_at:
+            print("hangs", flush=True)
             time.sleep(1000)
         try:
             operations(comm, rng)

@@ -238,15 +238,13 @@ def die(ranks: Sequence[Rank]) -> None:
     """The last rank is killed in the middle of many long operations."""
     (rank,) = ranks
     buffer = on_device(np.ones(3_000_000, np.float32), rank.comm.device, rank.stream)
-    rank.comm.all_reduce(buffer, dtype="float32", stream=rank.stream)
-    rank.stream.sync()
-    if rank.comm.rank == rank.comm.size - 1:
-        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGKILL)).start()
 
     def call() -> None:
-        for _ in range(1000):
+        for number in range(1000):
             rank.comm.all_reduce(buffer, dtype="float32", op="max", stream=rank.stream)
             rank.stream.sync()
+            if number == 0 and rank.comm.rank == rank.comm.size - 1:
+                threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGKILL)).start()
 
     report(rank.comm, call)
 
@@ -254,11 +252,11 @@ def die(ranks: Sequence[Rank]) -> None:
 def hang(ranks: Sequence[Rank]) -> None:
     """The last rank never comes to the second operation."""
     (rank,) = ranks
-    rank.comm.timeout = 0.5
     rank.comm.barrier(stream=rank.stream)
     rank.stream.sync()
+    rank.comm.timeout = 0.5
     if rank.comm.rank == rank.comm.size - 1:
-        time.sleep(3)
+        time.sleep(10)
         os._exit(0)
     buffer = rank.comm.device.allocate(12_000_000)
 
@@ -274,7 +272,7 @@ def late(ranks: Sequence[Rank]) -> None:
     (rank,) = ranks
     rank.comm.timeout = 0.3
     if rank.comm.rank == rank.comm.size - 1:
-        time.sleep(1.5)
+        time.sleep(5)
         rank.comm.timeout = 30
     rank.comm.barrier(stream=rank.stream)
     report(rank.comm, rank.stream.sync)

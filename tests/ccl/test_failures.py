@@ -118,8 +118,8 @@ def test_a_rank_that_does_not_come(pair: Pair, device: infinirt.Device, stream: 
     device.sync()
     pair[0].timeout = 0.2
     assert pair[0].timeout == 0.2
-    pair[0].all_reduce(ints(device, 8), dtype="int32", stream=stream)
     begin = time.monotonic()
+    pair[0].all_reduce(ints(device, 8), dtype="int32", stream=stream)
     with pytest.raises(
         infinirt.InfiniRTError, match="1 of 2 ranks came; rank 1 came last to Barrier"
     ) as caught:

@@ -13,6 +13,7 @@ import pytest
 import infiniccl
 from infiniccl.process_group import _from_environment
 from installed import output_of
+from left_behind import shared_memory
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "data_parallel.py"
 RUN = [sys.executable, "-m", "infinirt", "run"]
@@ -148,11 +149,11 @@ def test_torchrun(ranks: int, tmp_path: Path) -> None:
     """The same script under PyTorch's launcher, with every function that is named as in torch.distributed."""
     script = tmp_path / "script.py"
     script.write_text(TORCHRUN_SCRIPT)
-    before = sorted(os.listdir("/dev/shm"))
+    before = shared_memory()
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"]
     said = output_of(*launcher, script, OMP_NUM_THREADS="1", INFINICCL_TIMEOUT="60")
     assert said.count("agrees") == ranks, said
-    assert sorted(os.listdir("/dev/shm")) == before
+    assert shared_memory() == before
 
 
 def test_torchruns_variables_are_enough() -> None:

@@ -117,7 +117,7 @@ stream = comm.device.create_stream()
 with infinirt.capture(stream, mode="relaxed") as captured:
     comm.barrier(stream=stream)
 if comm.rank:
-    time.sleep(1.5)
+    time.sleep(5)
     comm.timeout = 2
 captured.graph.instantiate().launch(stream)
 try:
@@ -141,7 +141,7 @@ comm = infiniccl.init_process_group(transport="mpi", device="cpu")
 comm.timeout = 0.3
 stream = comm.device.create_stream()
 if comm.rank:
-    time.sleep(1.5)
+    time.sleep(5)
     comm.timeout = 30
 comm.barrier(stream=stream)
 try:

@@ -14,18 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from left_behind import shared_memory
+
 PROGRAM = Path(__file__).with_name("soak_rank.py")
 RUNS = 100
 TIMEOUT = 2.0  # of the communicators, in seconds
 SLACK = 12.0  # for a machine that has other things to do
-
-
-def left_in_memory() -> set[str]:
-    """Names in /dev/shm but MPI's, of which there is none here, and abstract sockets of ours."""
-    sockets = {
-        line.split()[-1] for line in Path("/proc/net/unix").read_text().splitlines() if "infiniccl" in line
-    }
-    return {name for name in os.listdir("/dev/shm") if not name.startswith("mpich")} | sockets
 
 
 def one_run(number: int, seed: int) -> None:
@@ -33,10 +27,12 @@ def one_run(number: int, seed: int) -> None:
     size = rng.choice([2, 3, 4])
     how = rng.choice(["kill", "kill", "stop", "hang"])
     victim = rng.randrange(size)
+    name = uuid.uuid4().hex
     told = {
-        "NAME": uuid.uuid4().hex,
+        "NAME": name,
         "WORLD_SIZE": str(size),
-        "INFINICCL_TIMEOUT": str(TIMEOUT),
+        "INFINICCL_TIMEOUT": "120",  # of joining: the ranks start as fast as the machine lets them
+        "TIMEOUT": str(TIMEOUT),
         "VICTIM": str(victim),
         "HOW": how,
         "SEED": str(seed),
@@ -61,6 +57,8 @@ def one_run(number: int, seed: int) -> None:
             processes[victim].send_signal(signal.SIGKILL)
         elif how == "stop":
             processes[victim].send_signal(signal.SIGSTOP)
+        else:
+            assert stdout.readline() == "hangs\n", what
         began = time.monotonic()
         for rank, process in enumerate(processes):
             if rank == victim:
@@ -73,21 +71,22 @@ def one_run(number: int, seed: int) -> None:
         for process in processes:
             process.kill()
             process.communicate()
+    assert name not in Path("/proc/net/unix").read_text(), what
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(1800)
 def test_a_rank_fails_at_a_random_moment() -> None:
-    before = left_in_memory()
+    before = shared_memory()
     first = int(os.environ.get("INFINICCL_SOAK_SEED", "1"))
     for number in range(RUNS):
         one_run(number, first + number)
-    assert left_in_memory() <= before
+    assert shared_memory() <= before
 
 
 def test_a_rank_fails() -> None:
     """Three of them, for every day."""
-    before = left_in_memory()
+    before = shared_memory()
     for number in range(3):
         one_run(number, 1000 + number)
-    assert left_in_memory() <= before
+    assert shared_memory() <= before

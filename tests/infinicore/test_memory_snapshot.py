@@ -108,15 +108,18 @@ def test_history_tells_threads_apart(allocator: infinicore.PinnableBlockAllocato
     def second(size: int) -> None:
         allocator.allocate(size)
 
+    calls = {5000: 0, 5001: 0}
+
     def work(function: object, size: int) -> None:
         while not stop.is_set():
             function(size)  # type: ignore[operator]
+            calls[size] += 1
 
     # On one stream, so that they take turns at the same addresses.
     threads = [threading.Thread(target=work, args=args) for args in ((first, 5000), (second, 5001))]
     for thread in threads:
         thread.start()
-    for _ in range(20):
+    while min(calls.values()) < 50:
         snapshot(allocator)
     stop.set()
     for thread in threads:

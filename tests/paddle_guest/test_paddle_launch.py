@@ -4,7 +4,6 @@ training ends with equal weights, and nothing is left behind."""
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +11,8 @@ from typing import Any
 
 import pytest
 from paddle_programs import BEGINNING, SIGNS_OF_A_CRASH, environment
+
+from left_behind import shared_memory
 
 pytestmark = pytest.mark.peer("paddlepaddle")
 BEGIN = """
@@ -120,7 +121,7 @@ def launched(program: str, folder: Path) -> list[list[Any]]:
     """What each of two ranks said."""
     script = folder / "script.py"
     script.write_text(BEGINNING + BEGIN + program)
-    before = sorted(os.listdir("/dev/shm"))
+    before = shared_memory()
     command = [
         sys.executable,
         "-m",
@@ -142,7 +143,7 @@ def launched(program: str, folder: Path) -> list[list[Any]]:
     everything = "\n".join([done.stdout, done.stderr, *logs])
     assert done.returncode == 0, everything[-8000:]
     assert not [sign for sign in SIGNS_OF_A_CRASH if sign in everything], everything[-8000:]
-    assert sorted(os.listdir("/dev/shm")) == before
+    assert shared_memory() == before
     return [
         json.loads(line.removeprefix("answer "))
         for log in logs

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -52,18 +53,24 @@ def check_that_all_is_there(processor: Processor, trace: Path) -> None:
     assert counted["n"] == kinds["C"]
 
 
+def sleep_together(meeting: threading.Barrier) -> None:
+    meeting.wait(60)
+    time.sleep(0.2)
+
+
 def test_two_streams_at_once(tmp_path: Path) -> None:
     trace = tmp_path / "trace.json"
     device = infinirt.Device("cpu")
     left, right = device.create_stream(), device.create_stream()
     with infinirt.trace(trace), infinirt.range("both"):
-        left.launch_host_func(time.sleep, 0.2)
-        right.launch_host_func(time.sleep, 0.2)
+        meeting = threading.Barrier(2)
+        left.launch_host_func(sleep_together, meeting)
+        right.launch_host_func(sleep_together, meeting)
         device.sync()
     with Processor(trace) as processor:
         check_that_all_is_there(processor, trace)
         assert overlap(processor) > 100_000_000
-        sleeps = processor.query("select dur, device, stream from work where name = 'sleep'")
+        sleeps = processor.query("select dur, device, stream from work where name = 'sleep_together'")
         assert [sleep["dur"] >= 200_000_000 for sleep in sleeps] == [True, True]
         assert {sleep["device"] for sleep in sleeps} == {"cpu:0"}
         assert len({sleep["stream"] for sleep in sleeps}) == 2

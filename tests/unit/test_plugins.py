@@ -27,7 +27,7 @@ def use(device):
     second.copy_to(back, stream=two)
     two.sync()
     assert back == data
-    with infinirt.capture(one) as capture:
+    with infinirt.capture(one, mode="thread_local") as capture:
         first.fill(3, stream=one)
         second.copy_from(first, stream=one)
     executable = capture.graph.instantiate()
@@ -329,11 +329,14 @@ def test_many_threads_use_a_plugin(thread_safe: bool, tmp_path: Path) -> None:
     run(
         "import threading\n"
         f"infinirt.load_plugin(sys.argv[1], thread_safe={thread_safe})\n"
+        "done = []\n"
         "def work(device):\n"
         "    for _ in range(10): use(device)\n"
+        "    done.append(device)\n"
         "threads = [threading.Thread(target=work, args=(d,)) for d in infinirt.devices('toy') * 3]\n"
         "for thread in threads: thread.start()\n"
-        "for thread in threads: thread.join()",
+        "for thread in threads: thread.join()\n"
+        "assert len(done) == len(threads) > 0",
         toy(tmp_path, *(["TOY_THREAD_SAFE"] if thread_safe else [])),
     )
 

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections import defaultdict
 from pathlib import Path
@@ -74,21 +75,27 @@ def infinirt_trace(*arguments: str, **environment: str) -> subprocess.CompletedP
     )
 
 
+def sleep_together(meeting: threading.Barrier) -> None:
+    meeting.wait(60)
+    time.sleep(0.2)
+
+
 def test_two_sleeping_streams_overlap(tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     device = infinirt.Device("cpu")
     left, right = device.create_stream(), device.create_stream()
     with infinirt.trace(out) as trace:
-        left.launch_host_func(time.sleep, 0.2)
-        right.launch_host_func(time.sleep, 0.2)
+        meeting = threading.Barrier(2)
+        left.launch_host_func(sleep_together, meeting)
+        right.launch_host_func(sleep_together, meeting)
         device.sync()
-    first, second = named(out, "sleep")
+    first, second = named(out, "sleep_together")
     assert first["tid"] != second["tid"]
     assert first["dur"] >= 200_000
     shared = min(first["ts"] + first["dur"], second["ts"] + second["dur"]) - max(first["ts"], second["ts"])
     assert shared > 100_000
     assert trace.summary.overlapped > 100_000_000
-    assert [line.utilisation > 0.5 for line in trace.summary.streams] == [True, True]
+    assert [line.busy >= 200_000_000 for line in trace.summary.streams] == [True, True]
     check_drawable(out)
 
 
@@ -97,7 +104,7 @@ def test_an_event_orders_and_is_drawn_as_an_arrow(tmp_path: Path) -> None:
     device = infinirt.Device("cpu")
     left, right = device.create_stream(), device.create_stream()
     with infinirt.trace(out) as trace:
-        left.launch_host_func(time.sleep, 0.05)
+        left.launch_host_func(time.sleep, 0.5)
         right.wait(left.record())
         right.launch_host_func(time.sleep, 0.05)
         device.sync()

@@ -15,7 +15,7 @@ from .findings import Finding
 from .host_memory import ask_for_watching
 from .observer import Sanitizer
 
-_PATIENCE = 1.0  # seconds
+_PATIENCE = 3.0  # seconds without a change
 FOUND = 9  # the exit status when the program itself succeeded
 
 
@@ -85,13 +85,15 @@ def _run_script(sanitizer: Sanitizer, script: str, arguments: list[str]) -> int:
 
 def _let_go(sanitizer: Sanitizer) -> None:
     """What graphs and host functions held goes when those have run."""
-    deadline = time.monotonic() + _PATIENCE
-    while sanitizer.leaks and time.monotonic() < deadline:
+    left, deadline = sanitizer.leaks, time.monotonic() + _PATIENCE
+    while left and time.monotonic() < deadline:
         gc.collect()
         time.sleep(0.01)
         Device(
             "cpu"
         ).create_stream().close()  # objects that the runtime's threads dropped go with the next call
+        if (now := sanitizer.leaks) != left:
+            left, deadline = now, time.monotonic() + _PATIENCE
 
 
 def _say(finding: Finding) -> None:
