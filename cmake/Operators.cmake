@@ -79,6 +79,12 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND NOT INFINIRT_SANITIZE)
   infiniop_add_tiles(v4 -march=x86-64-v4)
 endif()
 
+if(op_x86_levels)
+  # Beyond x86-64-v4, for the machines that have it; machine.h says which. Without the headers that all share: they were compiled for others.
+  set_source_files_properties(csrc/op/cpu/bfloat_pairs.cpp PROPERTIES
+    COMPILE_OPTIONS "-O3;-march=x86-64-v4;-mavx512bf16" SKIP_PRECOMPILE_HEADERS ON)
+endif()
+
 # The same objects are the library of two generations of the runtime's API; one file differs, and the version of the symbols: what was
 # linked against one is never bound to the other.
 add_library(infiniop_objects OBJECT ${op_sources} ${INFINIOP_GENERATED_DIR}/build/infiniop/generated/operators.cpp)

@@ -43,6 +43,8 @@ def laid_out(array: np.ndarray[Any, Any], order: str) -> infinicore.Tensor:
         (25, 64, 31),
         (400, 70, 300),
         (30, 600, 1100),
+        (14, 1027, 66),
+        (541, 35, 40),
     ],
 )
 def test_products(dtype: str, order: str, m: int, k: int, n: int) -> None:
@@ -56,6 +58,22 @@ def test_products(dtype: str, order: str, m: int, k: int, n: int) -> None:
     out = laid_out(c, order)
     infinicore.matmul(laid_out(a, order), laid_out(b, "rows"), alpha=0.5, out=out)
     np.testing.assert_allclose(out.numpy().astype(np.float64), 0.5 * expected, rtol=close, atol=close)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(("m", "k", "n"), [(16, 1, 32), (24, 7, 33), (13, 513, 64), (20, 255, 31)])
+def test_products_of_parts_read_nothing_else(dtype: str, turned: bool, m: int, k: int, n: int) -> None:
+    """What lies behind the last elements is not a number."""
+    a, b = (np.full(shape, np.nan).astype(TYPES[dtype]) for shape in ((m + 1, k + 3), (k + 3, n + 5)))
+    a[:m, :k], b[:k, :n] = random(m, k, dtype=TYPES[dtype]), random(k, n, dtype=TYPES[dtype])
+    expected = a[:m, :k].astype(np.float64) @ b[:k, :n].astype(np.float64)
+    right = (
+        infinicore.from_numpy(np.ascontiguousarray(b.T)).permute(1, 0) if turned else infinicore.from_numpy(b)
+    )
+    made = infinicore.matmul(infinicore.from_numpy(a)[:m, :k], right[:k, :n])
+    close = {"f32": 1e-5, "f16": 2e-3, "bf16": 1e-2}[dtype]
+    np.testing.assert_allclose(made.numpy().astype(np.float64), expected, rtol=close, atol=close)
 
 
 @pytest.mark.parametrize("order", ["rows", "columns", "gaps"])

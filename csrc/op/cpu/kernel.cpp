@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "op/cpu/gather.h"
+#include "op/cpu/machine.h"
 #include "op/cpu/streaming.h"
 
 namespace infiniop::cpu {
@@ -12,8 +14,8 @@ namespace {
 
 // Rows at least this long end a tile, so that a row without jumps is worked on where it lies.
 constexpr int64_t kLongRow = 256;
-// So many elements, about as many lines as are under way together, are asked for while those before them are computed with: machines
-// foresee what comes next in a page of memory, but not the next page.
+// So many elements, about as many lines as are under way together, are asked for while those before them are computed with, where that helps
+// (machine.h).
 constexpr int64_t kAhead = 256;
 // Of operands that have so many bytes together: less is in the caches, where asking only costs time.
 constexpr int64_t kLargeOperands = 1 << 20;
@@ -24,6 +26,51 @@ constexpr int64_t kLargeOperands = 1 << 20;
 }
 [[gnu::always_inline]] inline void ask_to_write(const char* first, int64_t bytes) {
   for (int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(first + at, 1, 2);
+}
+
+// Vectors of 16 bytes: pairs that are Step apart exchange halves of their groups of 2 * Step elements. Done for each power of two, rows have become
+// columns.
+template <class Vector, int Count, int Step>
+[[gnu::always_inline]] inline void exchange(Vector (&rows)[Count]) {
+  Vector low, high;
+#pragma GCC unroll 16
+  for (int lane = 0; lane < Count; ++lane) {
+    low[lane] = lane & Step ? lane - Step + Count : lane;
+    high[lane] = lane & Step ? lane + Count : lane + Step;
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < Count; ++i) {
+    if (i & Step) continue;
+    const Vector first = rows[i], second = rows[i + Step];
+    rows[i] = __builtin_shuffle(first, second, low);
+    rows[i + Step] = __builtin_shuffle(first, second, high);
+  }
+}
+
+// Side rows of as many elements, `step` bytes apart, to columns, `line` bytes apart.
+template <int Size, int Side>
+void transpose_square(char* to, int64_t line, const char* from, int64_t step) {
+  if constexpr (Size == 2 || Size == 4) {
+    using Element = std::conditional_t<Size == 2, uint16_t, uint32_t>;
+    constexpr int kCount = 16 / Size;
+    using Vector [[gnu::vector_size(16)]] = Element;
+    for (int i = 0; i < Side; i += kCount) {
+      for (int j = 0; j < Side; j += kCount) {
+        Vector rows[kCount];
+#pragma GCC unroll 16
+        for (int r = 0; r < kCount; ++r) std::memcpy(&rows[r], from + (i + r) * step + j * Size, 16);
+        exchange<Vector, kCount, 1>(rows);
+        exchange<Vector, kCount, 2>(rows);
+        if constexpr (kCount > 4) exchange<Vector, kCount, 4>(rows);
+#pragma GCC unroll 16
+        for (int c = 0; c < kCount; ++c) std::memcpy(to + (j + c) * line + i * Size, &rows[c], 16);
+      }
+    }
+  } else {
+    for (int c = 0; c < Side; ++c) {
+      for (int r = 0; r < Side; ++r) std::memcpy(to + c * line + r * Size, from + r * step + c * Size, Size);
+    }
+  }
 }
 
 class Worker {
@@ -37,7 +84,7 @@ class Worker {
     linear_[0] = nest_.is_linear(0, work.route[0].element_size);
     int64_t bytes = 0;
     for (int t = 0; t < nest_.operands; ++t) bytes += work.route[t].element_size;
-    looks_ahead_ = nest_.total >= kLargeOperands / std::max<int64_t>(1, bytes);
+    looks_ahead_ = asks_ahead() && nest_.total >= kLargeOperands / std::max<int64_t>(1, bytes);
     streams_ = linear_[0] && is_streamed(nest_.total * work.route[0].element_size);
     // What is replaced is in the cache already.
     for (int t = 1; t < nest_.operands; ++t) streams_ = streams_ && memory_[t] != memory_[0];
@@ -101,9 +148,11 @@ class Worker {
   }
 
   void map_in_place(MapTile map, int64_t begin, int64_t end) {
+    // What goes past the caches is computed beside them.
+    const int64_t most = looks_ahead_ ? kAhead : streams_ ? kTile : end - begin;
     while (begin < end) {
-      const int64_t count = std::min(looks_ahead_ ? kAhead : end - begin, end - begin);
-      const int64_t next = std::min(kAhead, end - begin - count);
+      const int64_t count = std::min(most, end - begin);
+      const int64_t next = looks_ahead_ ? std::min(kAhead, end - begin - count) : 0;
       for (int t = 0; t < nest_.operands; ++t) {
         const int64_t size = work_.route[t].element_size;
         const char* place = memory_[t] + begin * size;
@@ -171,10 +220,10 @@ class Worker {
     }
   }
 
-  // Of sixteen lines by as many elements at a time, which are as many lines of the cache on either side.
+  // As many lines as a line of the cache has elements, by as many elements, at a time.
   template <int Size>
   void transpose(int64_t begin, int64_t end) {
-    constexpr int64_t kSide = 16;
+    constexpr int64_t kSide = std::max(16, 64 / Size);
     const int64_t rows = nest_.size[0], step = nest_.stride[1][0], line = nest_.stride[0][1];
     for (Position position(nest_, begin); begin < end;) {
       // The last block's last row may be cut off.
@@ -184,6 +233,10 @@ class Worker {
       const char* from = memory_[1] + position.offset(nest_, nest_.stride[1]);
       for (int64_t i = 0; i < rows; i += kSide) {
         for (int64_t j = 0; j < columns; j += kSide) {
+          if (i + kSide <= (j + kSide < columns ? rows : last) && j + kSide <= columns) {
+            transpose_square<Size, kSide>(to + j * line + i * Size, line, from + i * step + j * Size, step);
+            continue;
+          }
           for (int64_t c = j; c < std::min(j + kSide, columns); ++c) {
             const int64_t until = std::min({i + kSide, rows, c + 1 == columns ? last : rows});
             for (int64_t r = i; r < until; ++r) std::memcpy(to + c * line + r * Size, from + r * step + c * Size, Size);
@@ -206,13 +259,11 @@ class Worker {
       return true;
     }
     std::memcpy(raw_, work_.element, size);
-    constexpr size_t kLine = 64;  // a multiple of every size
-    const size_t wanted = linear_[0] ? kLine : size * static_cast<size_t>(std::min<int64_t>(kTile, end - begin));
+    const size_t wanted = linear_[0] ? kFillLine : size * static_cast<size_t>(std::min<int64_t>(kTile, end - begin));
     for (size_t done = size; done < wanted; done *= 2) std::memcpy(raw_ + done, raw_, std::min(done, wanted - done));
     if (!linear_[0]) return false;
     if (streams_) return stream_pattern(to, raw_, left), true;
-    for (; left >= kLine; left -= kLine, to += kLine) std::memcpy(to, raw_, kLine);
-    std::memcpy(to, raw_, left);
+    tiles().fill(left, to, raw_);
     return true;
   }
 

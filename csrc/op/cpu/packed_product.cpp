@@ -2,7 +2,9 @@
 // exact a matrix product is depends on who computes it in any case.
 #include "op/cpu/packed_product.h"
 
+#include "op/cpu/bfloat_pairs.h"
 #include "op/cpu/buffer.h"
+#include "op/cpu/machine.h"
 #include "op/cpu/panels.h"
 #include "op/narrow.h"
 
@@ -11,7 +13,7 @@ namespace infiniop::cpu::INFINIOP_LEVEL {
 namespace {
 
 constexpr int kLanes = kPanelLanes, kRows = kStripRows, kPanel = kPanelColumns;
-constexpr int64_t kDepth = kPanelDepth;  // of a and b, that are brought at a time
+constexpr int64_t kDepth = kPanelDepth;  // lines of a and b that are brought at a time
 // From one panel to the next: a little more than it has, so that lines of all of them are not in one place of the first-level cache.
 constexpr int64_t kPanelStep = kDepth * kPanel + 4 * kPanel;
 using Vector [[gnu::vector_size(kLanes * 4)]] = float;
@@ -79,6 +81,16 @@ template <int Step>
   }
 }
 
+// Rows of lanes as columns of `to`, whose rows are kPanel long.
+[[gnu::always_inline]] inline void put_turned(Vector (&lines)[kLanes], float* to) {
+  exchange<1>(lines);
+  exchange<2>(lines);
+  if constexpr (kLanes > 4) exchange<4>(lines);
+  if constexpr (kLanes > 8) exchange<8>(lines);
+#pragma GCC unroll 16
+  for (int i = 0; i < kLanes; ++i) __builtin_memcpy(to + i * kPanel, &lines[i], sizeof(Vector));
+}
+
 // kLanes rows of as many elements, which begin at `row_at(i)`, as columns of `to`, whose rows are kPanel long.
 template <class Type, class RowAt>
 [[gnu::always_inline]] inline void transpose_rows(const RowAt& row_at, float* to) {
@@ -91,12 +103,7 @@ template <class Type, class RowAt>
     for (int lane = 0; lane < kLanes; ++lane) line[lane] = Type::widen(from[lane]);
     __builtin_memcpy(&lines[i], line, sizeof line);
   }
-  exchange<1>(lines);
-  exchange<2>(lines);
-  if constexpr (kLanes > 4) exchange<4>(lines);
-  if constexpr (kLanes > 8) exchange<8>(lines);
-#pragma GCC unroll 16
-  for (int i = 0; i < kLanes; ++i) __builtin_memcpy(to + i * kPanel, &lines[i], sizeof(Vector));
+  put_turned(lines, to);
 }
 
 // Rows `stride` apart.
@@ -208,6 +215,94 @@ Multiply multiply_of(int64_t rows) {
   return all[rows - 1];
 }
 
+// How both matrices are brought: as floats, a line of the panel for each element of the depth.
+template <class B, class A>
+struct Floats {
+  using Other = A;  // what a and c are
+  static constexpr int64_t kTogether = 1;
+  static constexpr auto bring_panels = &infiniop::cpu::INFINIOP_LEVEL::bring_panels<B>;
+  static constexpr auto bring_rows = &infiniop::cpu::INFINIOP_LEVEL::bring_rows<A>;
+  static Multiply multiply_of(int64_t rows) { return infiniop::cpu::INFINIOP_LEVEL::multiply_of(rows); }
+};
+
+#ifdef __AVX512F__
+// BF16 as it is, two of the depth in a lane, for machines that multiply such pairs at once (AVX512-BF16). A depth that is odd ends in a pair
+// with zero.
+struct Pairs {
+  static_assert(kRows == kMostPairRows && kPanel == kPairColumns && kDepth == kPairDepth);
+  using Other = Brain;
+  static constexpr int64_t kTogether = 2;
+
+  static void bring_rows(const PackedProduct& p, int64_t row, int64_t rows, int64_t k, int64_t depth, float* lanes) {
+    const auto* from = static_cast<const uint16_t*>(p.a) + row * p.a_row + k * p.a_column;
+    for (int64_t r = 0; r < rows; ++r, from += p.a_row) {
+      auto* to = reinterpret_cast<char*>(lanes + r * kDepth);
+      if (p.a_column == 1) {
+        __builtin_memcpy(to, from, static_cast<size_t>(depth) * 2);
+      } else {
+        for (int64_t i = 0; i < depth; ++i) __builtin_memcpy(to + i * 2, from + i * p.a_column, 2);
+      }
+      if (depth % 2) __builtin_memset(to + depth * 2, 0, 2);
+    }
+  }
+
+  static void bring_panels(const PackedProduct& p, int64_t panels, int64_t k, int64_t depth, float* lanes) {
+    const auto* from = static_cast<const uint16_t*>(p.b) + k * p.b_row;
+    const int64_t whole = p.columns / kPanel, pairs = depth / 2;
+    const auto put_pair = [](float* to, uint16_t first, uint16_t second) {
+      const uint32_t pair = first | static_cast<uint32_t>(second) << 16;
+      __builtin_memcpy(to, &pair, sizeof pair);
+    };
+    int64_t first = 0;
+    if (p.b_column == 1) {
+      for (int64_t i = 0; i < pairs; ++i) {
+        const auto *upper = from + 2 * i * p.b_row, *lower = upper + p.b_row;
+        constexpr int64_t kAhead = 6;
+        if (k + 2 * i + kAhead + 1 < p.depth) {
+          ask_for(upper + kAhead * p.b_row, p.columns);
+          ask_for(lower + kAhead * p.b_row, p.columns);
+        }
+        for (int64_t j = 0; j < whole; ++j) {
+          uint32_t line[kPanel];
+          for (int c = 0; c < kPanel; ++c) {
+            line[c] = upper[j * kPanel + c] | static_cast<uint32_t>(lower[j * kPanel + c]) << 16;
+          }
+          __builtin_memcpy(lanes + j * kPanelStep + i * kPanel, line, sizeof line);
+        }
+      }
+      first = whole;
+    }
+    for (int64_t j = 0; j < panels; ++j) {
+      const int64_t column = j * kPanel;
+      float* panel = lanes + j * kPanelStep;
+      int64_t done = j < first ? pairs : 0;
+      if (j < whole && p.b_row == 1) {
+        for (; done + kLanes <= pairs; done += kLanes) {
+          for (int half = 0; half < 2; ++half) {
+            Vector lines[kLanes];
+#pragma GCC unroll 16
+            for (int i = 0; i < kLanes; ++i) {
+              const auto* line = from + (column + half * kLanes + i) * p.b_column + 2 * done;
+              __builtin_memcpy(&lines[i], line, sizeof lines[i]);
+            }
+            put_turned(lines, panel + done * kPanel + half * kLanes);
+          }
+        }
+      }
+      for (; 2 * done < depth; ++done) {
+        for (int64_t c = 0; c < kPanel; ++c) {
+          const auto* pair = from + 2 * done * p.b_row + (column + c) * p.b_column;
+          const bool is_there = column + c < p.columns, has_second = is_there && 2 * done + 1 < depth;
+          put_pair(panel + done * kPanel + c, is_there ? pair[0] : 0, has_second ? pair[p.b_row] : 0);
+        }
+      }
+    }
+  }
+
+  static Multiply multiply_of(int64_t rows) { return multiply_pairs_of(rows); }
+};
+#endif
+
 // See panels.h.
 template <class Type>
 void columns_of(const void* const* vectors, int64_t count, int64_t step, int64_t depth, float* to) {
@@ -274,10 +369,12 @@ void put(const PackedProduct& p, int64_t row, int64_t rows, int64_t column, int6
   }
 }
 
-template <class Type, class Other>
+template <class Format>
 bool multiply(const PackedProduct& p) {
+  using Other = typename Format::Other;
+  constexpr int64_t kElements = kDepth * Format::kTogether;
   const int64_t panels = (p.columns + kPanel - 1) / kPanel, strips = (p.rows + kRows - 1) / kRows;
-  const bool keeps_sums = sizeof(typename Other::Element) < sizeof(float) && p.depth > kDepth;
+  const bool keeps_sums = sizeof(typename Other::Element) < sizeof(float) && p.depth > kElements;
   const int64_t strip = kRows * kDepth, tile = kRows * kPanel;
   const int64_t kept = keeps_sums ? strips * panels * tile : 0;
   const int64_t floats = panels * kPanelStep + strip + tile + kept;
@@ -288,26 +385,27 @@ bool multiply(const PackedProduct& p) {
   // Sums of floats are made where they belong, and of narrow types that have several parts of depth stay floats until the last.
   const bool are_floats = sizeof(typename Other::Element) == sizeof(float);
   const bool in_place = are_floats && p.c_column == 1 && p.alpha == 1 && (p.beta == 0 || p.beta == 1);
-  for (int64_t k = 0; k < p.depth; k += kDepth) {
-    const int64_t depth = p.depth - k < kDepth ? p.depth - k : kDepth;
+  for (int64_t k = 0; k < p.depth; k += kElements) {
+    const int64_t depth = p.depth - k < kElements ? p.depth - k : kElements;
+    const int64_t lines = (depth + Format::kTogether - 1) / Format::kTogether;
     const bool first = k == 0, last = k + depth == p.depth;
-    bring_panels<Type>(p, panels, k, depth, panels_of_b);
+    Format::bring_panels(p, panels, k, depth, panels_of_b);
     for (int64_t s = 0; s < strips; ++s) {
       const int64_t row = s * kRows, rows = p.rows - row < kRows ? p.rows - row : kRows;
-      bring_rows<Other>(p, row, rows, k, depth, rows_of_a);
-      const Multiply some = multiply_of(rows);
+      Format::bring_rows(p, row, rows, k, depth, rows_of_a);
+      const Multiply some = Format::multiply_of(rows);
       for (int64_t j = 0; j < panels; ++j) {
         const int64_t column = j * kPanel, columns = p.columns - column < kPanel ? p.columns - column : kPanel;
         const float* panel = panels_of_b + j * kPanelStep;
         if (in_place && columns == kPanel) {
           auto* c = static_cast<float*>(p.c) + row * p.c_row + column;
-          some(rows_of_a, panel, depth, c, p.c_row, !first || p.beta == 1);
+          some(rows_of_a, panel, lines, c, p.c_row, !first || p.beta == 1);
         } else if (keeps_sums) {
           float* place = all + (s * panels + j) * tile;
-          some(rows_of_a, panel, depth, place, kPanel, !first);
+          some(rows_of_a, panel, lines, place, kPanel, !first);
           if (last) put<Other>(p, row, rows, column, columns, true, place);
         } else {
-          some(rows_of_a, panel, depth, sums, kPanel, false);
+          some(rows_of_a, panel, lines, sums, kPanel, false);
           put<Other>(p, row, rows, column, columns, first, sums);
         }
         if (p.a_column == 1) {  // some of the rows that come next
@@ -343,9 +441,13 @@ void bring_lines(infiniDtype_t dtype, const void* const* vectors, int64_t count,
 }
 
 const MultiplyPacked multiply_packed = [](const PackedProduct& p) {
-  if (p.dtype == INFINI_DTYPE_F32) return multiply<Single, Single>(p);
-  if (p.only_b) return p.dtype == INFINI_DTYPE_BF16 ? multiply<Brain, Single>(p) : multiply<Half, Single>(p);
-  return p.dtype == INFINI_DTYPE_BF16 ? multiply<Brain, Brain>(p) : multiply<Half, Half>(p);
+  const bool is_brain = p.dtype == INFINI_DTYPE_BF16;
+  if (p.dtype == INFINI_DTYPE_F32) return multiply<Floats<Single, Single>>(p);
+  if (p.only_b) return is_brain ? multiply<Floats<Brain, Single>>(p) : multiply<Floats<Half, Single>>(p);
+#ifdef __AVX512F__
+  if (is_brain && multiplies_pairs()) return multiply<Pairs>(p);
+#endif
+  return is_brain ? multiply<Floats<Brain, Brain>>(p) : multiply<Floats<Half, Half>>(p);
 };
 
 }  // namespace infiniop::cpu::INFINIOP_LEVEL

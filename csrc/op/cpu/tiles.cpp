@@ -220,6 +220,16 @@ void multiply_tile(int64_t m, int64_t n, int64_t k, const void* a_data, const vo
   }
 }
 
+void fill_lines(size_t bytes, void* out, const void* line) {
+  using Line [[gnu::vector_size(kFillLine)]] = char;
+  Line held;
+  __builtin_memcpy(&held, line, sizeof held);
+  auto* to = static_cast<char*>(out);
+  size_t at = 0;
+  for (; at + kFillLine <= bytes; at += kFillLine) __builtin_memcpy(to + at, &held, sizeof held);
+  __builtin_memcpy(to + at, line, bytes - at);
+}
+
 }  // namespace
 
 // Of the types that rows are computed in.
@@ -243,6 +253,7 @@ extern const Tiles INFINIOP_TILES = {
     convert_tile<uint16_t, float, to_bfloat16>,
     multiply_tile<float>,
     multiply_tile<double>,
+    fill_lines,
 };
 
 }  // namespace infiniop::cpu

@@ -27,6 +27,9 @@ using ReduceTile = double (*)(size_t count, const void* in);
 using ShortRows = void (*)(size_t rows, size_t length, float* out, const float* in, const double* scalars);
 inline constexpr size_t kShortRow = 256;
 using ConvertTile = void (*)(size_t count, void* out, const void* in);
+// So many bytes, of which every kFillLine, and as many as are left of the last ones, are those of `line`.
+using FillLines = void (*)(size_t bytes, void* out, const void* line);
+inline constexpr size_t kFillLine = 64;  // a multiple of every element's size
 
 struct Tiles {
   MapTile map[kMaps][kComputed];  // null where the operator has no such type
@@ -41,6 +44,7 @@ struct Tiles {
   ConvertTile from_float8, from_float16, from_bfloat16;
   ConvertTile to_float8, to_float16, to_bfloat16;
   MultiplyTile multiply_f32, multiply_f64;
+  FillLines fill;
 };
 
 const Tiles& tiles();  // the best

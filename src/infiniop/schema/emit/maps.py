@@ -88,7 +88,8 @@ def render() -> str:
         if operator.narrow_expression:
             lines += loop(operator, "_narrow", operator.narrow_expression)
         if operator.bfloat_loop:
-            lines += loop(operator, "_bfloat", operator.expression, bfloat=True)
+            expression = operator.bfloat_expression or operator.expression
+            lines += loop(operator, "_bfloat", expression, bfloat=True)
     rows = ", \\\n".join(f"  {row(operator)}" for operator in MAPS)
     narrow = (
         f"map_{operator.name}_narrow<float>" if operator.narrow_expression else "nullptr" for operator in MAPS

@@ -1,0 +1,16 @@
+// The innermost part of matrix products of BF16 on machines that multiply pairs of them at once (AVX512-BF16): packed_product.cpp brings the pairs.
+#pragma once
+
+#include <cstdint>
+
+namespace infiniop::cpu {
+
+inline constexpr int kMostPairRows = 12, kPairColumns = 32;
+inline constexpr int64_t kPairDepth = 256;  // lanes between rows of `a`
+
+// sums[r, j], `row` from one to the next, = rows of `a` times a panel of `lines` lines of kPairColumns, or that is added to them. A lane, here as
+// everywhere of 4 bytes, has two elements of the depth; sums are floats.
+using MultiplyPairs = void (*)(const float* a, const float* panel, int64_t lines, float* sums, int64_t row, bool adds);
+MultiplyPairs multiply_pairs_of(int64_t rows);  // 1 to kMostPairRows; only where multiplies_pairs() (machine.h)
+
+}  // namespace infiniop::cpu
