@@ -5,13 +5,16 @@
 #ifdef __AVX512BF16__
 #include <immintrin.h>
 
+#include "op/cpu/few_rows.h"
+#include "op/narrow.h"
+
 namespace infiniop::cpu {
 
 namespace {
 
-constexpr int kLanes = 16;
+constexpr int kLanes = 16, kStep = 2 * kLanes;
 
-__m512bh pairs_at(const float* lanes) { return reinterpret_cast<__m512bh>(_mm512_loadu_si512(lanes)); }
+__m512bh pairs_at(const void* lanes) { return reinterpret_cast<__m512bh>(_mm512_loadu_si512(lanes)); }
 
 template <int Rows>
 void multiply_panel(const float* a, const float* panel, int64_t lines, float* sums, int64_t row, bool adds) {
@@ -47,7 +50,75 @@ void multiply_panel(const float* a, const float* panel, int64_t lines, float* su
   }
 }
 
+float sum_lanes(__m512 lanes) {
+  using Quarter [[gnu::vector_size(16)]] = float;
+  Quarter part[4];
+  __builtin_memcpy(part, &lanes, sizeof part);
+  const Quarter held = (part[0] + part[2]) + (part[1] + part[3]);
+  return (held[0] + held[2]) + (held[1] + held[3]);
+}
+
+// Some rows of a times some rows of b: sums of pairs along both.
+template <int Rows, int Columns>
+void multiply_some(const FewRows& p, int64_t column) {
+  const auto* a = static_cast<const uint16_t*>(p.a);
+  const auto* b = static_cast<const uint16_t*>(p.b) + column * p.b_row;
+  __m512 held[Rows][Columns];
+#pragma GCC unroll 8
+  for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 8
+    for (int j = 0; j < Columns; ++j) held[r][j] = _mm512_setzero_ps();
+  }
+  const auto add = [&](auto bring, int64_t i) __attribute__((always_inline)) {
+    __m512bh weights[Columns];
+#pragma GCC unroll 8
+    for (int j = 0; j < Columns; ++j) {
+      weights[j] = bring(b + j * p.b_row + i);
+      // The same place of the rows that come next: short rows beside one another are no pattern that processors see by themselves.
+      __builtin_prefetch(b + (Columns + j) * p.b_row + i, 0, 2);
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) {
+      const __m512bh line = bring(a + r * p.a_row + i);
+#pragma GCC unroll 8
+      for (int j = 0; j < Columns; ++j) held[r][j] = _mm512_dpbf16_ps(held[r][j], line, weights[j]);
+    }
+  };
+  int64_t i = 0;
+  for (; i + kStep <= p.depth; i += kStep) add([](const uint16_t* from) { return pairs_at(from); }, i);
+  if (i < p.depth) {
+    const __mmask32 there = (uint32_t{1} << (p.depth - i)) - 1;
+    add([there](const uint16_t* from) { return reinterpret_cast<__m512bh>(_mm512_maskz_loadu_epi16(there, from)); }, i);
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 8
+    for (int j = 0; j < Columns; ++j) {
+      auto* c = static_cast<uint16_t*>(p.c) + r * p.c_row + (column + j) * p.c_column;
+      float sum = p.alpha * sum_lanes(held[r][j]);
+      if (p.beta != 0) sum += p.beta * from_bfloat16(*c);
+      *c = to_bfloat16(sum);
+    }
+  }
+}
+
+template <int Rows>
+void multiply_rows(const FewRows& p) {
+  constexpr int kColumns = Rows == 1 ? 8 : Rows <= 5 ? 4 : 3;
+  int64_t column = 0;
+  for (; column + kColumns <= p.columns; column += kColumns) multiply_some<Rows, kColumns>(p, column);
+  for (; column < p.columns; ++column) multiply_some<Rows, 1>(p, column);
+}
+
 }  // namespace
+
+void multiply_few_pairs(const FewRows& p) {
+  using Multiply = void (*)(const FewRows&);
+  static constexpr Multiply all[kMostFewRows] = {multiply_rows<1>, multiply_rows<2>, multiply_rows<3>,
+                                                 multiply_rows<4>, multiply_rows<5>, multiply_rows<6>,
+                                                 multiply_rows<7>, multiply_rows<8>};
+  all[p.rows - 1](p);
+}
 
 MultiplyPairs multiply_pairs_of(int64_t rows) {
   static constexpr MultiplyPairs all[kMostPairRows] = {

@@ -6,7 +6,9 @@
 #include <immintrin.h>
 #endif
 
+#include "op/cpu/bfloat_pairs.h"
 #include "op/cpu/buffer.h"
+#include "op/cpu/machine.h"
 #include "op/narrow.h"
 
 namespace infiniop::cpu::INFINIOP_LEVEL {
@@ -268,6 +270,9 @@ bool multiply(const FewRows& p) {
 extern const MultiplyFewRows multiply_few_rows;
 const MultiplyFewRows multiply_few_rows = [](const FewRows& p) {
   if (p.dtype == INFINI_DTYPE_F32) return multiply<Single>(p);
+#ifdef __AVX512F__
+  if (p.dtype == INFINI_DTYPE_BF16 && !p.across && multiplies_pairs()) return multiply_few_pairs(p), true;
+#endif
   return p.dtype == INFINI_DTYPE_BF16 ? multiply<Brain>(p) : multiply<Half>(p);
 };
 

@@ -301,6 +301,25 @@ struct Pairs {
 
   static Multiply multiply_of(int64_t rows) { return multiply_pairs_of(rows); }
 };
+
+// The same where a and c are floats: a is rounded.
+struct RoundedPairs : Pairs {
+  using Other = Single;
+
+  static void bring_rows(const PackedProduct& p, int64_t row, int64_t rows, int64_t k, int64_t depth, float* lanes) {
+    const auto* from = static_cast<const float*>(p.a) + row * p.a_row + k * p.a_column;
+    for (int64_t r = 0; r < rows; ++r, from += p.a_row) {
+      uint16_t line[2 * kDepth];
+      if (p.a_column == 1) {
+        for (int64_t i = 0; i < depth; ++i) line[i] = to_bfloat16(from[i]);
+      } else {
+        for (int64_t i = 0; i < depth; ++i) line[i] = to_bfloat16(from[i * p.a_column]);
+      }
+      if (depth % 2) line[depth] = 0;
+      __builtin_memcpy(lanes + r * kDepth, line, static_cast<size_t>(depth + depth % 2) * 2);
+    }
+  }
+};
 #endif
 
 // See panels.h.
@@ -443,10 +462,10 @@ void bring_lines(infiniDtype_t dtype, const void* const* vectors, int64_t count,
 const MultiplyPacked multiply_packed = [](const PackedProduct& p) {
   const bool is_brain = p.dtype == INFINI_DTYPE_BF16;
   if (p.dtype == INFINI_DTYPE_F32) return multiply<Floats<Single, Single>>(p);
-  if (p.only_b) return is_brain ? multiply<Floats<Brain, Single>>(p) : multiply<Floats<Half, Single>>(p);
 #ifdef __AVX512F__
-  if (is_brain && multiplies_pairs()) return multiply<Pairs>(p);
+  if (is_brain && multiplies_pairs()) return p.only_b ? multiply<RoundedPairs>(p) : multiply<Pairs>(p);
 #endif
+  if (p.only_b) return is_brain ? multiply<Floats<Brain, Single>>(p) : multiply<Floats<Half, Single>>(p);
   return is_brain ? multiply<Floats<Brain, Brain>>(p) : multiply<Floats<Half, Half>>(p);
 };
 
