@@ -44,6 +44,8 @@ INFINIOP_LIBRARY_FUNCTION(log)
 INFINIOP_LIBRARY_FUNCTION(log2)
 INFINIOP_LIBRARY_FUNCTION(log10)
 INFINIOP_LIBRARY_FUNCTION(log1p)
+inline double log1p_of_part(double x) { return ::log1p(x); }
+inline float log1p_of_part(float x) { return ::log1pf(x); }
 INFINIOP_LIBRARY_FUNCTION(acos)
 INFINIOP_LIBRARY_FUNCTION(acosh)
 INFINIOP_LIBRARY_FUNCTION(asin)
@@ -211,6 +213,17 @@ INFINIOP_INLINE float log1p(float x) {
   const float sum = 1.0f + x, lost = x > 1.0f ? 1.0f - (sum - x) : x - (sum - 1.0f);
   const float correction = sum > 0.0f && sum <= 0x1.fffffep127f ? lost / sum : 0.0f;
   return sum == 1.0f ? x : log(sum) + correction;
+}
+
+// Of 0 to 1, with less work: twice the area tangent of x / (2 + x), off by at most 2 units of the last place.
+inline double log1p_of_part(double x) { return __builtin_log1p(x); }
+INFINIOP_INLINE float log1p_of_part(float x) {
+  const float s = x / (2.0f + x), square = s * s;
+  float p = 2.81783104e-1f;
+  p = rounded_once(p, square, 2.79606134e-1f);
+  p = rounded_once(p, square, 4.00249094e-1f);
+  p = rounded_once(p, square, 6.66663170e-1f);
+  return rounded_once(p * square, s, s + s);
 }
 
 // Half of a right angle, and a right one, in two parts.

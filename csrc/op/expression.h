@@ -37,13 +37,19 @@ template <class T>
 inline T log_add_exp(T a, T b) {
   const T larger = a > b ? a : b, difference = fabs(a - b);
   // Equal infinities have no difference.
-  return a == b ? a + T(0.693147180559945309417) : larger + log1p(exp(-difference));
+  return a == b ? a + T(0.693147180559945309417) : larger + log1p_of_part(exp_of_negative(-difference));
+}
+
+// log(1 + exp(x)): of large numbers the number itself, and nothing is lost of small ones.
+template <class T>
+inline T log1p_exp(T x) {
+  return (x < T(0) ? T(0) : x) + log1p_of_part(exp_of_negative(-fabs(x)));
 }
 
 template <class T>
 inline T log_add_exp2(T a, T b) {
   const T larger = a > b ? a : b, difference = fabs(a - b);
-  return a == b ? a + T(1) : larger + log1p(exp2(-difference)) * T(1.44269504088896340736);
+  return a == b ? a + T(1) : larger + log1p_of_part(exp2(-difference)) * T(1.44269504088896340736);
 }
 
 inline float power(float a, float b) { return pow(a, b); }

@@ -147,7 +147,7 @@ OPERATORS: tuple[Operator, ...] = (
     ),
     unary(
         "LogSigmoid",
-        "minimum(x, 0) - log1p(exp(-fabs(x)))",
+        "minimum(x, 0) - log1p_of_part(exp_of_negative(-fabs(x)))",
         lambda np, x: np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x))),
         "The logarithm of `sigmoid(x)`.",
         dtypes=FLOATS,
@@ -221,7 +221,7 @@ OPERATORS: tuple[Operator, ...] = (
     ),
     unary(
         "Softplus",
-        "x * beta > threshold ? x : log1p(exp(x * beta)) * (1 / beta)",
+        "x * beta > threshold ? x : log1p_exp(x * beta) * (1 / beta)",
         lambda np, x, beta, threshold: np.where(
             x * beta > threshold, x, np.log1p(np.exp(np.minimum(x * beta, threshold))) / beta
         ),
