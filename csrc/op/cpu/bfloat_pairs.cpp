@@ -69,7 +69,7 @@ void multiply_some(const FewRows& p, int64_t column) {
 #pragma GCC unroll 8
     for (int j = 0; j < Columns; ++j) held[r][j] = _mm512_setzero_ps();
   }
-  const auto add = [&](auto bring, int64_t i) __attribute__((always_inline)) {
+  const auto add = [&](auto bring, int64_t i) {
     __m512bh weights[Columns];
 #pragma GCC unroll 8
     for (int j = 0; j < Columns; ++j) {
