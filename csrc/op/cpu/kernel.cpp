@@ -7,6 +7,7 @@
 #include "op/cpu/gather.h"
 #include "op/cpu/machine.h"
 #include "op/cpu/streaming.h"
+#include "op/cpu/turn.h"
 
 namespace infiniop::cpu {
 
@@ -28,25 +29,6 @@ constexpr int64_t kLargeOperands = 1 << 20;
   for (int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(first + at, 1, 2);
 }
 
-// Vectors of 16 bytes: pairs that are Step apart exchange halves of their groups of 2 * Step elements. Done for each power of two, rows have become
-// columns.
-template <class Vector, int Count, int Step>
-[[gnu::always_inline]] inline void exchange(Vector (&rows)[Count]) {
-  Vector low, high;
-#pragma GCC unroll 16
-  for (int lane = 0; lane < Count; ++lane) {
-    low[lane] = lane & Step ? lane - Step + Count : lane;
-    high[lane] = lane & Step ? lane + Count : lane + Step;
-  }
-#pragma GCC unroll 16
-  for (int i = 0; i < Count; ++i) {
-    if (i & Step) continue;
-    const Vector first = rows[i], second = rows[i + Step];
-    rows[i] = __builtin_shuffle(first, second, low);
-    rows[i + Step] = __builtin_shuffle(first, second, high);
-  }
-}
-
 // Side rows of as many elements, `step` bytes apart, to columns, `line` bytes apart.
 template <int Size, int Side>
 void transpose_square(char* to, int64_t line, const char* from, int64_t step) {
@@ -59,9 +41,7 @@ void transpose_square(char* to, int64_t line, const char* from, int64_t step) {
         Vector rows[kCount];
 #pragma GCC unroll 16
         for (int r = 0; r < kCount; ++r) std::memcpy(&rows[r], from + (i + r) * step + j * Size, 16);
-        exchange<Vector, kCount, 1>(rows);
-        exchange<Vector, kCount, 2>(rows);
-        if constexpr (kCount > 4) exchange<Vector, kCount, 4>(rows);
+        turn<Vector>(rows);
 #pragma GCC unroll 16
         for (int c = 0; c < kCount; ++c) std::memcpy(to + (j + c) * line + i * Size, &rows[c], 16);
       }

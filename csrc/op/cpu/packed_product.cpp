@@ -6,6 +6,7 @@
 #include "op/cpu/buffer.h"
 #include "op/cpu/machine.h"
 #include "op/cpu/panels.h"
+#include "op/cpu/turn.h"
 #include "op/narrow.h"
 
 namespace infiniop::cpu::INFINIOP_LEVEL {
@@ -62,31 +63,9 @@ template <class Element>
   for (int64_t i = 0; i < count; i += kLine) __builtin_prefetch(from + i, 0, 2);
 }
 
-// Exchanges, in each pair of vectors that are Step apart, the second half of the first's groups of 2 * Step lanes with the first half of
-// the second's: done for each power of two, rows have become columns.
-template <int Step>
-[[gnu::always_inline]] inline void exchange(Vector (&lines)[kLanes]) {
-  Order low, high;
-#pragma GCC unroll 16
-  for (int lane = 0; lane < kLanes; ++lane) {
-    low[lane] = lane & Step ? lane - Step + kLanes : lane;
-    high[lane] = lane & Step ? lane + kLanes : lane + Step;
-  }
-#pragma GCC unroll 16
-  for (int i = 0; i < kLanes; ++i) {
-    if (i & Step) continue;
-    const Vector first = lines[i], second = lines[i + Step];
-    lines[i] = __builtin_shuffle(first, second, low);
-    lines[i + Step] = __builtin_shuffle(first, second, high);
-  }
-}
-
 // Rows of lanes as columns of `to`, whose rows are kPanel long.
 [[gnu::always_inline]] inline void put_turned(Vector (&lines)[kLanes], float* to) {
-  exchange<1>(lines);
-  exchange<2>(lines);
-  if constexpr (kLanes > 4) exchange<4>(lines);
-  if constexpr (kLanes > 8) exchange<8>(lines);
+  turn<Order>(lines);
 #pragma GCC unroll 16
   for (int i = 0; i < kLanes; ++i) __builtin_memcpy(to + i * kPanel, &lines[i], sizeof(Vector));
 }
