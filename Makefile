@@ -15,9 +15,10 @@ JOBS   ?= $(shell nproc)
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
 
 # Files alone: folders change when Python leaves bytecode there, and one beside a file of its name (written, written.cpp)
-# would be a program to make, by make's own rules.
-MAKEFLAGS += --no-builtin-rules
-SOURCES := pyproject.toml CMakeLists.txt $(shell find cmake csrc include src -type f -not -path '*/__pycache__*')
+# would be a program to make, by make's own rules. The list stands in a file, so that one that is gone is noticed, too.
+SOURCES := pyproject.toml CMakeLists.txt $(sort $(shell find cmake csrc include src -type f -not -path '*/__pycache__*'))
+LIST    := build/sources.list
+$(shell mkdir -p build; echo '$(SOURCES)' | cmp --silent - $(LIST) || echo '$(SOURCES)' > $(LIST))
 TREE    := build/package
 # The C++ tests take the objects of the package.
 export INFINIRT_CPP_RELEASE_TREE := $(CURDIR)/$(TREE)
@@ -36,7 +37,7 @@ $(VENV)/tools: tools/build-requirements.txt
 
 # Without build isolation, so that a second build only compiles what changed. Installed by force, because pip keeps a
 # package of the same version, whatever changed in it.
-$(VENV)/package: $(VENV)/tools $(SOURCES)
+$(VENV)/package: $(VENV)/tools $(SOURCES) $(LIST)
 	@echo "== building and installing infinirt"
 	@rm -rf build/dist
 	@$(PIP) wheel --no-build-isolation --no-deps --wheel-dir build/dist \

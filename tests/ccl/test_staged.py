@@ -270,7 +270,7 @@ print("agrees")
 def test_freed_beside_a_capture(plugin: Path) -> None:
     """What a communicator leaves is freed on a thread of its own, and breaks no capture that any thread has begun."""
     code = """
-import os, time, infiniccl, infinirt
+import contextlib, os, time, infiniccl, infinirt
 device = infinirt.Device("plain:0")
 stream = device.create_stream()
 comms = infiniccl.init_all(["plain:0", "plain:1"])
@@ -280,16 +280,21 @@ for comm, buffer in zip(comms, buffers):
 for comm in comms:
     comm.device.sync()
 
-def threads():
-    return [open(f"/proc/self/task/{id}/comm").read().strip() for id in os.listdir("/proc/self/task")]
+def frees():
+    names = []  # of threads, which may end while they are looked at
+    for id in os.listdir("/proc/self/task"):
+        with contextlib.suppress(OSError):
+            names.append(open(f"/proc/self/task/{id}/comm").read().strip())
+    return "infiniccl-free" in names
 
 with infinirt.capture(stream, mode="global") as captured:
     buffers[0].fill(1, stream=stream)
     for comm in comms:
         comm.close()
-    time.sleep(0.2)  # for the thread to begin; it is not there at once
-    while "infiniccl-free" in threads():
-        time.sleep(0.01)
+    seen, deadline = False, time.monotonic() + 2
+    while frees() or not seen and time.monotonic() < deadline:  # it is not there at once, and may be gone before it is looked for
+        seen = seen or frees()
+        time.sleep(0.0005)
 captured.graph.instantiate().launch(stream)
 stream.sync()
 print("goes on")

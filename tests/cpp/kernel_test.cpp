@@ -57,6 +57,7 @@ TEST(every_block_of_a_grid_runs_once) {
 TEST(slow_blocks_are_spread_over_threads) {
   static std::atomic<int> inside, most;
   static bool are_spread;
+  static const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   struct infinirtDeviceProp p;
   REQUIRE(infinirtGetDeviceProperties(&p, 0) == infinirtSuccess);
   are_spread = p.multiProcessorCount > 1;
@@ -66,7 +67,6 @@ TEST(slow_blocks_are_spread_over_threads) {
     }
     usleep(3000);
     // The other threads may take their time to come. The first block is done before they are called.
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     while (are_spread && block->blockIdx.x > 0 && most < 2 && std::chrono::steady_clock::now() < end) usleep(300);
     --inside;
     return infinirtSuccess;

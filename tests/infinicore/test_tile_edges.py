@@ -62,7 +62,10 @@ def test_products(dtype: str, order: str, m: int, k: int, n: int) -> None:
 
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("turned", [False, True])
-@pytest.mark.parametrize(("m", "k", "n"), [(16, 1, 32), (24, 7, 33), (13, 513, 64), (20, 255, 31)])
+@pytest.mark.parametrize(
+    ("m", "k", "n"),
+    [(16, 1, 32), (24, 7, 33), (13, 513, 64), (20, 255, 31), (3, 33, 40), (1, 7, 9), (8, 1, 33)],
+)
 def test_products_of_parts_read_nothing_else(dtype: str, turned: bool, m: int, k: int, n: int) -> None:
     """What lies behind the last elements is not a number."""
     a, b = (np.full(shape, np.nan).astype(TYPES[dtype]) for shape in ((m + 1, k + 3), (k + 3, n + 5)))

@@ -2,7 +2,7 @@
 // in all of their file. Includes nothing that has inline functions, which machines without these instructions could be given.
 #include "op/cpu/bfloat_pairs.h"
 
-#ifdef __AVX512BF16__
+#ifdef INFINIOP_PAIRS
 #include <immintrin.h>
 
 #include "op/cpu/few_rows.h"

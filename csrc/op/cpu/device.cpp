@@ -21,17 +21,28 @@ namespace cpu {
 
 namespace {
 
-const Tiles& best_tiles() {
+// What INFINIOP_CPU_LEVEL asks for; null: nothing. For tests, which compare the levels; a level that the machine lacks is not taken.
+const char* wanted_level() {
 #ifdef INFINIOP_X86_LEVELS
-  // For tests, which compare the levels; a level that the machine lacks is not taken.
-  const char* wanted = std::getenv("INFINIOP_CPU_LEVEL");
-  const auto is = [&](const char* level) { return std::strcmp(wanted, level) == 0; };
-  if (wanted && !is("plain") && !is("v3") && !is("v4")) {
+  static const char* const level = []() -> const char* {
+    const char* wanted = std::getenv("INFINIOP_CPU_LEVEL");
+    const auto is = [&](const char* name) { return std::strcmp(wanted, name) == 0; };
+    if (!wanted || is("plain") || is("v3") || is("v4")) return wanted;
     std::fprintf(stderr, "infiniop: INFINIOP_CPU_LEVEL is '%s'; plain, v3 or v4 was expected, so it is ignored\n",
                  wanted);
-    wanted = nullptr;
-  }
-  const auto asked = [&](const char* level) { return !wanted || is(level); };
+    return nullptr;
+  }();
+  return level;
+#else
+  return nullptr;
+#endif
+}
+
+const Tiles& best_tiles() {
+#ifdef INFINIOP_X86_LEVELS
+  const auto asked = [wanted = wanted_level()](const char* level) {
+    return !wanted || std::strcmp(wanted, level) == 0;
+  };
   __builtin_cpu_init();
   const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
                   __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c") && __builtin_cpu_supports("lzcnt") &&
@@ -51,6 +62,8 @@ const Tiles& tiles() {
   static const Tiles& best = best_tiles();
   return best;
 }
+
+bool asked_for_level() { return wanted_level() != nullptr; }
 
 namespace {
 

@@ -270,7 +270,7 @@ bool multiply(const FewRows& p) {
 extern const MultiplyFewRows multiply_few_rows;
 const MultiplyFewRows multiply_few_rows = [](const FewRows& p) {
   if (p.dtype == INFINI_DTYPE_F32) return multiply<Single>(p);
-#ifdef __AVX512F__
+#ifdef INFINIOP_PAIRS
   if (p.dtype == INFINI_DTYPE_BF16 && !p.across && multiplies_pairs()) return multiply_few_pairs(p), true;
 #endif
   return p.dtype == INFINI_DTYPE_BF16 ? multiply<Brain>(p) : multiply<Half>(p);

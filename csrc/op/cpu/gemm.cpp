@@ -26,7 +26,7 @@ constexpr int64_t kFewRowsBytes = 1 << 17;
 // Columns of a product with few rows whose large matrix lies in lines.
 constexpr int64_t kFewestAcross = 128;
 // Of tiles of floats, and of narrow types, whose sums are kept beside: multiples of what is computed together in each instruction set.
-constexpr int64_t kPackedRows = 3072, kPackedRowsNarrow = 528;
+constexpr int64_t kPackedRows = 3072, kPackedRowsNarrow = 576;
 
 // The first argument, by value; then the addresses of c, a and b.
 struct GemmWork {

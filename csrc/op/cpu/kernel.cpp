@@ -29,26 +29,20 @@ constexpr int64_t kLargeOperands = 1 << 20;
   for (int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(first + at, 1, 2);
 }
 
-// Side rows of as many elements, `step` bytes apart, to columns, `line` bytes apart.
+// Side rows of as many elements of 2 or 4 bytes, `step` bytes apart, to columns, `line` bytes apart.
 template <int Size, int Side>
 void transpose_square(char* to, int64_t line, const char* from, int64_t step) {
-  if constexpr (Size == 2 || Size == 4) {
-    using Element = std::conditional_t<Size == 2, uint16_t, uint32_t>;
-    constexpr int kCount = 16 / Size;
-    using Vector [[gnu::vector_size(16)]] = Element;
-    for (int i = 0; i < Side; i += kCount) {
-      for (int j = 0; j < Side; j += kCount) {
-        Vector rows[kCount];
+  using Element = std::conditional_t<Size == 2, uint16_t, uint32_t>;
+  constexpr int kCount = 16 / Size;
+  using Vector [[gnu::vector_size(16)]] = Element;
+  for (int i = 0; i < Side; i += kCount) {
+    for (int j = 0; j < Side; j += kCount) {
+      Vector rows[kCount];
 #pragma GCC unroll 16
-        for (int r = 0; r < kCount; ++r) std::memcpy(&rows[r], from + (i + r) * step + j * Size, 16);
-        turn<Vector>(rows);
+      for (int r = 0; r < kCount; ++r) std::memcpy(&rows[r], from + (i + r) * step + j * Size, 16);
+      turn<Vector>(rows);
 #pragma GCC unroll 16
-        for (int c = 0; c < kCount; ++c) std::memcpy(to + (j + c) * line + i * Size, &rows[c], 16);
-      }
-    }
-  } else {
-    for (int c = 0; c < Side; ++c) {
-      for (int r = 0; r < Side; ++r) std::memcpy(to + c * line + r * Size, from + r * step + c * Size, Size);
+      for (int c = 0; c < kCount; ++c) std::memcpy(to + (j + c) * line + i * Size, &rows[c], 16);
     }
   }
 }
@@ -200,10 +194,10 @@ class Worker {
     }
   }
 
-  // As many lines as a line of the cache has elements, by as many elements, at a time.
+  // So many lines by as many elements at a time: of 2 and 4 bytes, as many as a line of the cache has.
   template <int Size>
   void transpose(int64_t begin, int64_t end) {
-    constexpr int64_t kSide = std::max(16, 64 / Size);
+    constexpr int64_t kSide = Size == 2 ? 32 : 16;
     const int64_t rows = nest_.size[0], step = nest_.stride[1][0], line = nest_.stride[0][1];
     for (Position position(nest_, begin); begin < end;) {
       // The last block's last row may be cut off.
@@ -213,9 +207,11 @@ class Worker {
       const char* from = memory_[1] + position.offset(nest_, nest_.stride[1]);
       for (int64_t i = 0; i < rows; i += kSide) {
         for (int64_t j = 0; j < columns; j += kSide) {
-          if (i + kSide <= (j + kSide < columns ? rows : last) && j + kSide <= columns) {
-            transpose_square<Size, kSide>(to + j * line + i * Size, line, from + i * step + j * Size, step);
-            continue;
+          if constexpr (Size == 2 || Size == 4) {
+            if (i + kSide <= (j + kSide < columns ? rows : last) && j + kSide <= columns) {
+              transpose_square<Size, kSide>(to + j * line + i * Size, line, from + i * step + j * Size, step);
+              continue;
+            }
           }
           for (int64_t c = j; c < std::min(j + kSide, columns); ++c) {
             const int64_t until = std::min({i + kSide, rows, c + 1 == columns ? last : rows});

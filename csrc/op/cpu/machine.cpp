@@ -1,7 +1,5 @@
 #include "op/cpu/machine.h"
 
-#include <cstdlib>
-
 #include "op/cpu/tiles.h"
 
 namespace infiniop::cpu {
@@ -9,8 +7,7 @@ namespace infiniop::cpu {
 bool multiplies_pairs() {
 #ifdef INFINIOP_X86_LEVELS
   // A level that was asked for has nothing beyond it.
-  static const bool answer =
-      &tiles() == &tiles_v4 && __builtin_cpu_supports("avx512bf16") && !std::getenv("INFINIOP_CPU_LEVEL");
+  static const bool answer = &tiles() == &tiles_v4 && __builtin_cpu_supports("avx512bf16") && !asked_for_level();
   return answer;
 #else
   return false;
@@ -21,11 +18,11 @@ bool asks_ahead() {
 #if defined(__x86_64__)
   static const bool answer = [] {
     __builtin_cpu_init();
-    return __builtin_cpu_is("intel") != 0;
+    return !__builtin_cpu_is("amd");
   }();
   return answer;
 #else
-  return false;
+  return true;
 #endif
 }
 

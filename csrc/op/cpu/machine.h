@@ -7,7 +7,7 @@ namespace infiniop::cpu {
 bool multiplies_pairs();
 
 // Whether asking for memory before it is needed helps loops over operands that lie in rows. Intel's processors foresee what comes next in a page of
-// memory, but not the next page; AMD's (Zen 4) foresee both, and what is asked for on top takes a quarter of an addition's speed.
+// memory, but not the next page; AMD's (measured: Zen 4) foresee both, and what is asked for on top takes a quarter of an addition's speed.
 bool asks_ahead();
 
 }  // namespace infiniop::cpu

@@ -204,7 +204,7 @@ struct Floats {
   static Multiply multiply_of(int64_t rows) { return infiniop::cpu::INFINIOP_LEVEL::multiply_of(rows); }
 };
 
-#ifdef __AVX512F__
+#ifdef INFINIOP_PAIRS
 // BF16 as it is, two of the depth in a lane, for machines that multiply such pairs at once (AVX512-BF16). A depth that is odd ends in a pair
 // with zero.
 struct Pairs {
@@ -441,7 +441,7 @@ void bring_lines(infiniDtype_t dtype, const void* const* vectors, int64_t count,
 const MultiplyPacked multiply_packed = [](const PackedProduct& p) {
   const bool is_brain = p.dtype == INFINI_DTYPE_BF16;
   if (p.dtype == INFINI_DTYPE_F32) return multiply<Floats<Single, Single>>(p);
-#ifdef __AVX512F__
+#ifdef INFINIOP_PAIRS
   if (is_brain && multiplies_pairs()) return p.only_b ? multiply<RoundedPairs>(p) : multiply<Pairs>(p);
 #endif
   if (p.only_b) return is_brain ? multiply<Floats<Brain, Single>>(p) : multiply<Floats<Half, Single>>(p);

@@ -10,8 +10,8 @@ namespace infiniop::cpu {
 // c = alpha * a * b + beta * c. Strides count elements and may be any.
 struct PackedProduct {
   infiniDtype_t dtype;  // F16, BF16 or F32
-  bool
-      only_b;  // is of that type: a and c are F32. Where pairs of BF16 are multiplied at once (machine.h), a is rounded to it
+  // Only b is of that type: a and c are F32. Where pairs of BF16 are multiplied at once (machine.h), a is rounded to it.
+  bool only_b;
   int64_t rows, columns, depth;
   const void *a, *b;
   void* c;

@@ -47,7 +47,8 @@ struct Tiles {
   FillLines fill;
 };
 
-const Tiles& tiles();  // the best
+const Tiles& tiles();  // the best, or those that INFINIOP_CPU_LEVEL names
+bool asked_for_level();  // whether it names some
 
 extern const Tiles tiles_plain;
 #ifdef INFINIOP_X86_LEVELS

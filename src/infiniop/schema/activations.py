@@ -55,8 +55,6 @@ OPERATORS: tuple[Operator, ...] = (
         lambda np, x: x * (np.vectorize(math.erfc, otypes=[float])(-x * math.sqrt(0.5)) / 2),
         "`x` times the normal distribution function of `x`.",
         narrow_expression="gelu_narrow(x)",
-        bfloat_loop=True,
-        bfloat_expression="gelu_bfloat(x)",
         dtypes=FLOATS,
         ulps=32,  # a fit of the tail
         functional=True,

@@ -229,9 +229,6 @@ class Operator:
     bfloat_loop: bool = False
     """On the CPU BF16 is computed with where it lies: for expressions so short that tiles of floats would cost more than they do."""
 
-    bfloat_expression: str = ""
-    """What is computed there instead: the same with the bits that BF16 has."""
-
     scalar_expression: str = ""
     """What is computed when the last input, which may then be null, is not given; its place is taken by an attribute."""
 

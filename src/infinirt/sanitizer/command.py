@@ -15,7 +15,7 @@ from .findings import Finding
 from .host_memory import ask_for_watching
 from .observer import Sanitizer
 
-_PATIENCE = 3.0  # seconds without a change
+_PATIENCE = 3.0  # seconds in which nothing more went
 FOUND = 9  # the exit status when the program itself succeeded
 
 
@@ -92,7 +92,7 @@ def _let_go(sanitizer: Sanitizer) -> None:
         Device(
             "cpu"
         ).create_stream().close()  # objects that the runtime's threads dropped go with the next call
-        if (now := sanitizer.leaks) != left:
+        if (now := sanitizer.leaks) < left:
             left, deadline = now, time.monotonic() + _PATIENCE
 
 

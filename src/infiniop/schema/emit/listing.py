@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
 
@@ -90,17 +91,22 @@ def python_form(operator: Operator) -> str:
     return text + (f", `{symbol}`" if symbol else "")
 
 
+def readable(formula: str) -> str:
+    """Which of several functions computes it is nothing for a reader."""
+    for name, usual in (("exp_of_negative(", "exp("), ("log1p_of_part(", "log1p(")):
+        formula = formula.replace(name, usual)
+    return re.sub(r"log1p_exp\(([^()]*)\)", r"log1p(exp(\1))", formula)
+
+
 def formula_of(operator: Operator) -> str:
     if operator.rows is None:
-        return f"`{operator.expression}`" if operator.expression else ""
+        return readable(f"`{operator.expression}`") if operator.expression else ""
     steps = [
         f"`{step.name} = {step.expression if isinstance(step, Each) else f'{step.how}({step.expression})'}`"
         for step in operator.rows.steps
     ]
     text = ", ".join([*steps, *(f"`{name} = {expression}`" for name, expression in operator.rows.results)])
-    return text.replace(
-        "exp_of_negative(", "exp("
-    )  # which of two functions computes it is nothing for a reader
+    return readable(text)
 
 
 def row(operator: Operator) -> str:

@@ -88,7 +88,7 @@ def render() -> str:
         if operator.narrow_expression:
             lines += loop(operator, "_narrow", operator.narrow_expression)
         if operator.bfloat_loop:
-            expression = operator.bfloat_expression or operator.expression
+            expression = operator.narrow_expression or operator.expression
             lines += loop(operator, "_bfloat", expression, bfloat=True)
     rows = ", \\\n".join(f"  {row(operator)}" for operator in MAPS)
     narrow = (
