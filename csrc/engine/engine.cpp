@@ -56,7 +56,8 @@ std::string origin_text(const Work& work, const WorkOrigin& origin) {
   if (!origin.stream) return "";
   std::string text = "; it was " + work_title(work.type, work.type == WorkType::Kernel ? work.kernel.kernel : nullptr);
   if (origin.in_graph) text += " of a graph";
-  text += " on stream " + std::to_string(origin.stream->id);
+  text += origin.stream->role == StreamRole::Created ? " on stream " + std::to_string(origin.stream->id)
+                                                     : " on the default stream";
   const std::string before = recent_work(*origin.stream);
   if (!before.empty()) text += ", which had run before: " + before;
   if (origin.issued && origin.issued->stack) text += std::string("\nissued by\n") + origin.issued->stack;

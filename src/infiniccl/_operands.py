@@ -99,4 +99,7 @@ def operand(given: Any, dtype: Any, argument: str, *, reduces: bool = False) -> 
 
 def _check_contiguous(contiguous: bool, argument: str) -> None:
     if not contiguous:
-        raise ValueError(f"{argument} has gaps between its elements; give its contiguous() copy")
+        raise ValueError(
+            f"{argument} has gaps between its elements; give a contiguous copy (numpy.ascontiguousarray(), or .contiguous()), and assign "
+            "what it holds afterwards"
+        )

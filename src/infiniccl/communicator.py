@@ -364,13 +364,15 @@ class Communicator:
         )
 
     def send(self, send: Any, peer: int, *, dtype: Any = None, stream: infinirt.Stream | None = None) -> None:
-        """Sends to rank `peer`, which receives."""
+        """Sends to rank `peer`, which receives. To itself only inside a group that receives it, too, or from a stream to another."""
         source = operand(send, dtype, "send")
+        self._check_peer(source, peer, "send", "recv")
         self._issue(stream, (source,), _core.send, source.pointer, source.elements, source.dtype, peer)
 
     def recv(self, recv: Any, peer: int, *, dtype: Any = None, stream: infinirt.Stream | None = None) -> None:
         """Receives what rank `peer` sends."""
         target = operand(recv, dtype, "recv")
+        self._check_peer(target, peer, "recv", "send")
         self._issue(stream, (target,), _core.recv, target.pointer, target.elements, target.dtype, peer)
 
     def barrier(self, *, stream: infinirt.Stream | None = None) -> None:
@@ -378,6 +380,13 @@ class Communicator:
         _core.barrier(self._handle, (stream or self._device.default_stream).handle)
 
     # ---- what all of them need
+
+    def _check_peer(self, memory: Operand, peer: int, what: str, counterpart: str) -> None:
+        if peer == self._rank and memory.host and not in_group():
+            raise ValueError(
+                f"{what}(): peer is {peer}, this rank itself, and the call would wait for its own {counterpart}(); put both into one "
+                "`with infiniccl.group():`"
+            )
 
     def _stream(self, stream: infinirt.Stream | None, operands: tuple[Operand, ...]) -> infinirt.Stream:
         host = any(each.host for each in operands)

@@ -67,10 +67,11 @@ def indexed(shape: list[int], strides: list[int], key: Any) -> Layout:
 
 
 def _position(part: Any, size: int, dim: int) -> int:
-    if isinstance(part, bool) or not hasattr(part, "__index__"):
+    is_number = hasattr(part, "__index__") and not isinstance(part, bool)
+    if not is_number or getattr(part, "shape", None):  # a tensor or an array, though it may have one element
         raise TypeError(
             f"a tensor is indexed by integers, slices, None and ..., not by {type(part).__name__}; "
-            "for other selections go through .numpy()"
+            "for other selections there are index_select(), gather(), take() and masked_select(), or .numpy()"
         )
     number = as_index(part)
     if not -size <= number < size:

@@ -189,6 +189,20 @@ def test_ids_and_ranks_that_are_wrong() -> None:
     assert "rank 0 has joined already" in errors[1]
 
 
+def test_nobody_waits_for_itself() -> None:
+    comm = infiniccl.init_rank(1, infiniccl.unique_id(), 0, "cpu")
+    there, back = np.arange(5), np.zeros(5, np.int64)
+    with pytest.raises(ValueError, match=r"send\(\): peer is 0, this rank itself.*with infiniccl.group"):
+        comm.send(there, 0)
+    with pytest.raises(ValueError, match=r"recv\(\): peer is 0, this rank itself"):
+        comm.recv(back, 0)
+    with infiniccl.group():
+        comm.send(there, 0)
+        comm.recv(back, 0)
+    assert back.tolist() == [0, 1, 2, 3, 4]
+    comm.close()
+
+
 def test_ranks_that_never_join() -> None:
     code = """
 import infiniccl, infinirt

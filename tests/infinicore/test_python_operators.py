@@ -39,6 +39,30 @@ def scaled_sum(**more: Any) -> PythonOperator:
     return scaled_sum
 
 
+def test_check_finds_an_attribute_that_nobody_looks_at() -> None:
+    made = scaled_sum()
+
+    @made.on("cpu")
+    def without_alpha(c: Any, a: Any, b: Any, alpha: float) -> None:
+        infinicore.add(a, b, out=c)
+
+    with pytest.raises(CheckFailed, match="alpha = 2"):
+        check(made)
+
+
+def test_a_reference_with_other_parameters_is_refused() -> None:
+    with pytest.raises(
+        ValueError, match=r"twice: reference\(np, a, b\) cannot be called as reference\(numpy, x\)"
+    ):
+        infinicore.operator(
+            tensors=(Tensor("y", "out"), Tensor("x")),
+            dtypes=("F32",),
+            reference=lambda np, a, b: a,
+            devices=(),
+            name="twice",
+        )(lambda y, x: None)
+
+
 def row_mean(function: Callable[..., object]) -> PythonOperator:
     made = infinicore.operator(
         tensors=(Tensor("m", "out", place="row"), Tensor("x"), Tensor("w", place="column", default=1.0)),

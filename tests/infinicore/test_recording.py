@@ -403,3 +403,34 @@ def test_what_a_graph_makes_is_not_read_before_it_has_run() -> None:
     recorded.graph.run()
     assert y.tolist() == [1.0] * 4
     assert shared.tolist() == [1.0] * 4
+
+
+def test_operators_do_not_take_what_a_graph_has_not_made_yet() -> None:
+    x = infinicore.ones([4])
+    with infinicore.record() as recorded:
+        y = x + 1.0
+    for use in (
+        lambda: y + 1.0,
+        lambda: x * y,
+        y.clone,
+        lambda: y.to(dtype=infinicore.float64),
+        lambda: y[::2] > 0,
+    ):
+        with pytest.raises(
+            RuntimeError, match=r"\(\): an input was made by a recording whose graph has not run"
+        ):
+            use()
+    z = infinicore.zeros([4])
+    with infinicore.record() as further:  # what comes after it may be recorded before it runs
+        infinicore.mul(y, 3.0, out=z)
+    recorded.graph.run()
+    further.graph.run()
+    assert (y + 1.0).tolist() == [3.0] * 4
+    assert z.tolist() == [6.0] * 4
+
+
+def test_other_recordings_that_never_ran_bar_nothing() -> None:
+    with infinicore.record():
+        infinicore.ones([4])
+    x = infinicore.ones([4])
+    assert (x + x).tolist() == [2.0] * 4

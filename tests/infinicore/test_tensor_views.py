@@ -99,6 +99,7 @@ def test_writing_through_an_index() -> None:
         (lambda t: t[..., ...], IndexError, "at most one ellipsis"),
         (lambda t: t[[0, 1]], TypeError, "not by list"),
         (lambda t: t[True], TypeError, "not by bool"),
+        (lambda t: t[t > 1], TypeError, "not by Tensor; .* masked_select"),
         (lambda t: t.view([5]), ValueError, "has 12 elements, which do not fit"),
         (lambda t: t.view([-1, -1]), ValueError, "only one size"),
         (lambda t: t.view([-2]), ValueError, "0 or more, or -1"),

@@ -121,6 +121,56 @@ def test_plain_compiler_flags(source: Path, tmp_path: Path) -> None:
     run_program(built)
 
 
+TRANSLATED = """
+#include <cuda_runtime.h>
+static void CUDART_CB called(void* data) { *static_cast<int*>(data) += CUDART_VERSION / 1000; }
+int main() {
+  float *device = nullptr, *pinned = nullptr, *managed = nullptr, *pooled = nullptr;
+  int times = 0;
+  cudaStream_t stream;
+  cudaMemPool_t pool;
+  size_t pitch = 0;
+  char* rows = nullptr;
+  bool ok = cudaStreamCreate(&stream) == cudaSuccess && cudaMalloc(&device, 64) == cudaSuccess;
+  ok = ok && cudaMallocHost(&pinned, 64) == cudaSuccess && cudaMallocManaged(&managed, 64) == cudaSuccess;
+  ok = ok && cudaDeviceGetDefaultMemPool(&pool, 0) == cudaSuccess;
+  ok = ok && cudaMallocFromPoolAsync(&pooled, 64, pool, stream) == cudaSuccess;
+  ok = ok && cudaFreeAsync(pooled, stream) == cudaSuccess && cudaMallocAsync(&pooled, 64, stream) == cudaSuccess;
+  ok = ok && cudaMallocPitch(&rows, &pitch, 10, 3) == cudaSuccess && pitch >= 10;
+  pinned[3] = 5;
+  ok = ok && cudaMemcpyAsync(device, pinned, 64, cudaMemcpyHostToDevice, stream) == cudaSuccess;
+  ok = ok && cudaMemcpyAsync(managed, device, 64, cudaMemcpyDefault, stream) == cudaSuccess;
+  ok = ok && cudaLaunchHostFunc(stream, called, &times) == cudaSuccess && cudaStreamSynchronize(stream) == cudaSuccess;
+  return ok && managed[3] == 5 && times == 12 ? 0 : 1;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "more", [(), ("-DINFINIRT_API_PER_THREAD_DEFAULT_STREAM",)], ids=["legacy", "per-thread"]
+)
+def test_a_cuda_program_of_which_the_names_were_replaced(more: tuple[str, ...], tmp_path: Path) -> None:
+    source, built = tmp_path / "program.cpp", tmp_path / "program"
+    source.write_text(TRANSLATED.replace("cuda", "infinirt"))
+    library_dir = directory("--lib-dir")
+    compiler = os.environ.get("CXX") or program("c++", "g++")
+    assert compiler is not None
+    output_of(
+        compiler, "-std=c++17", "-Wall", "-Wextra", "-Werror", *more, source,
+        f"-I{directory('--include-dir')}", f"-L{library_dir}", f"-Wl,-rpath,{library_dir}", "-linfinirt", "-o", built,
+    )  # fmt: skip
+    run_program(built)
+    plain = tmp_path / "plain.c"
+    plain.write_text(
+        "#include <infinirt_runtime_api.h>\nint main(void) { return infinirtDeviceSynchronize(); }\n"
+    )
+    output_of(
+        c_compiler(), "-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", plain,
+        f"-I{directory('--include-dir')}", f"-L{library_dir}", f"-Wl,-rpath,{library_dir}", "-linfinirt", "-o", built,
+    )  # fmt: skip
+    run_program(built)
+
+
 def test_moved_installation_still_works(tmp_path: Path) -> None:
     """The CMake package and the pkg-config file hold no absolute path."""
     text_files = [

@@ -208,6 +208,11 @@ def test_launches_of_what_is_no_kernel(stream: infinirt.Stream) -> None:
 def test_waiting_for_none(stream: infinirt.Stream) -> None:
     with pytest.raises(TypeError, match=r"takes an Event or a stream, not None; .*default_stream"):
         stream.wait(None)  # type: ignore[arg-type]
+    for other in (3, "event"):
+        with pytest.raises(
+            TypeError, match=rf"wait\(\) takes an Event or a stream, not {type(other).__name__}$"
+        ):
+            stream.wait(other)  # type: ignore[arg-type]
 
 
 # ---- memory that nobody knows

@@ -600,6 +600,8 @@ class Call {
 
   bool issue(const Launch& launch) {
     if (Recording* recording = recording_of(place_)) return recording->add(launch, descriptor_, tensors_, given());
+    if (place_->waiting_reserves && !has_values()) [[unlikely]]
+      return false;
     const infinirtStream_t stream = place_->stream_handle;
     infiniStatus_t status = INFINI_STATUS_SUCCESS;
     const bool release = objects->may_block(place_->stream);
@@ -616,6 +618,18 @@ class Call {
     }
     if (status != INFINI_STATUS_SUCCESS) return raise_status(status, row_.name) != nullptr;
     return !touches_shared() || synchronise(place_);
+  }
+
+  // False, with an error: an input is the result of a recording, and its graph has not run.
+  bool has_values() const {
+    for (int t = row_.outputs; t < given(); ++t) {
+      if (!tensors_[t] || !waits_for_run(tensors_[t])) continue;
+      PyErr_Format(PyExc_RuntimeError,
+                   "%s(): an input was made by a recording whose graph has not run: it has elements after graph.run()",
+                   row_.name);
+      return false;
+    }
+    return true;
   }
 
   bool touches_shared() const {

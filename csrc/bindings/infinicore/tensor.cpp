@@ -291,11 +291,7 @@ PyObject* get_recorded(PyObject* self, void*) {
   return PyBool_FromLong(recording && recording->reserve() == as_tensor(self)->storage->reserve);
 }
 
-PyObject* get_waits(PyObject* self, void*) {
-  const StorageObject* storage = as_tensor(self)->storage;
-  const auto* waiting = storage->place->waiting_reserves;
-  return PyBool_FromLong(storage->reserve && waiting && waiting->count(storage->reserve));
-}
+PyObject* get_waits(PyObject* self, void*) { return PyBool_FromLong(waits_for_run(as_tensor(self))); }
 
 PyObject* refuse(PyTypeObject*, PyObject*, PyObject*) {
   PyErr_SetString(PyExc_TypeError, "tensors are made by functions: empty, zeros, from_numpy and others");

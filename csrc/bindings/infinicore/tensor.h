@@ -50,6 +50,12 @@ inline TensorObject* as_tensor(PyObject* object) { return reinterpret_cast<Tenso
 inline PyObject* as_object(TensorObject* tensor) { return reinterpret_cast<PyObject*>(tensor); }
 bool is_tensor(PyObject* object);
 
+/// Whether it was made by a recording whose graph has not run: it has no values yet.
+inline bool waits_for_run(const TensorObject* tensor) {
+  const auto* waiting = tensor->storage->place->waiting_reserves;
+  return waiting && tensor->storage->reserve && waiting->count(tensor->storage->reserve) != 0;
+}
+
 /// A contiguous tensor in new memory of the place; null with an exception.
 TensorObject* new_tensor(PlaceObject* place, DtypeObject* dtype, int ndim, const Py_ssize_t* shape);
 

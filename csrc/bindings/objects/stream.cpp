@@ -134,6 +134,9 @@ PyObject* wait_event(PyObject* self, PyObject* given) {
 // wait(event) is the hot form and comes first; a stream is waited for through an event that nobody else sees.
 PyObject* wait(PyObject* self, PyObject* given) {
   if (is_event(given)) return wait_event(self, given);
+  if (!is_stream(given) && given != Py_None && !PyObject_HasAttrString(given, "__cuda_stream__")) {
+    return PyErr_Format(PyExc_TypeError, "wait() takes an Event or a stream, not %.100s", Py_TYPE(given)->tp_name);
+  }
   // None means the default stream in other places; here it is far more likely an event that was never made.
   if (given == Py_None) {
     PyErr_SetString(PyExc_TypeError,

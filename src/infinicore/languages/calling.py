@@ -54,6 +54,14 @@ class Plan:
                     self._function(*outs, *inputs, **values)
             else:
                 self._function(*outs, *inputs, **values)
+        except ModuleNotFoundError as error:
+            if error.name != "triton":
+                raise
+            raise ModuleNotFoundError(
+                f"{error}. A function that only calls operators needs none: give devices=() to infinicore.operator(), and register "
+                f"the function with .on({place.stream.device.type!r})",
+                name="triton",
+            ) from None
         finally:
             _core.set_current(before)
         if self._must_wait:

@@ -126,6 +126,7 @@ class PythonOperator:
         self.__module__ = str(getattr(function, "__module__", __name__))
         self.__doc__ = f"{schema.doc}\n\nElement types: {', '.join(dtype.name for dtype in self.dtypes)}."
         self._check_function(function)
+        self._check_reference(schema.reference)
         self.__signature__ = self._signature()
         self.__wrapped__ = function
         self._attributes = {each.name: each for each in schema.attributes}
@@ -164,6 +165,19 @@ class PythonOperator:
             raise ValueError(
                 f"{self.__name__}: the function has the parameters {found}, but the outputs, inputs and attributes are {wanted}"
             )
+
+    def _check_reference(self, reference: Callable[..., Any]) -> None:
+        try:
+            parameters = inspect.signature(reference)
+        except (TypeError, ValueError):  # of some functions written in C
+            return
+        try:
+            parameters.bind(None, *self.inputs, **dict.fromkeys(each.name for each in self.attributes))
+        except TypeError as error:
+            wanted = ", ".join(("numpy", *self.parameters))
+            raise ValueError(
+                f"{self.__name__}: reference{parameters} cannot be called as reference({wanted}), attributes by name: {error}"
+            ) from None
 
     def on(self, *device_types: str) -> Callable[[Function], PythonOperator]:
         """Registers another function for device types, in place of what they had: one that calls operators, or enqueues work of its own

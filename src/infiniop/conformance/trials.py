@@ -44,6 +44,22 @@ def values_of(operator: Operator) -> dict[str, float]:
     return {a.name: NUMBER if a.default is None else a.default for a in operator.attributes}
 
 
+def other_values_of(operator: Operator) -> dict[str, float]:
+    """Attributes that have a default with something else: who does not look at them is found out. Nothing where there is none."""
+    changed = {}
+    for each in operator.attributes:
+        if each.default is None:
+            continue
+        if each.choices:
+            changed[each.name] = float((int(each.default) + 1) % len(each.choices))
+        elif not np.isfinite(each.default):
+            changed[each.name] = NUMBER
+        else:
+            # Twice as much: what is multiplied with it loses no bits that the default would not lose.
+            changed[each.name] = 2 * each.default or (0.5 if each.ctype.endswith(("float", "double")) else 1)
+    return {**values_of(operator), **changed} if changed else {}
+
+
 def first_of(operator: Operator, wanted: tuple[str, ...]) -> list[str]:
     return [dtype for dtype in wanted if dtype in operator.dtypes] or [operator.dtypes[0]]
 
@@ -79,11 +95,18 @@ def ordinary_inputs(operator: Operator, dtype: str, shape: Shape) -> list[Operan
     return [ordinary(operator, kind, shape, i) for i, kind in enumerate(input_types(operator, dtype))]
 
 
-def map_trial(operator: Operator, dtype: str, inputs: list[Operand], out: Operand, what: str) -> Trial:
+def map_trial(
+    operator: Operator,
+    dtype: str,
+    inputs: list[Operand],
+    out: Operand,
+    what: str,
+    values: dict[str, float] | None = None,
+) -> Trial:
     """`out` holds what a tensor that is read and written begins with."""
     result_type = "U8" if operator.dtype_rule == "truth" else dtype
     names = [tensor.name for tensor in operator.inputs]
-    values = values_of(operator)
+    values = values or values_of(operator)
     if operator.output.role == "inout":
         place = names.index(operator.output.name)
         inputs = [*inputs[:place], out, *inputs[place + 1 :]]
@@ -124,6 +147,10 @@ def map_values(operator: Operator) -> Iterator[Trial]:
         shape = (3, 140) if operator.halves else (3, 70)
         inputs = ordinary_inputs(operator, dtype, shape)
         yield map_trial(operator, dtype, inputs, map_output(operator, dtype, (3, 70)), "contiguous")
+        if other := other_values_of(operator):
+            what = ", ".join(f"{name} = {value:g}" for name, value in other.items())
+            out = map_output(operator, dtype, (3, 70))
+            yield map_trial(operator, dtype, ordinary_inputs(operator, dtype, shape), out, what, other)
         if operator.scalar_expression:
             yield without_last(operator, dtype)
         types = [dtype, dtype] if operator.halves else input_types(operator, dtype)
@@ -460,9 +487,11 @@ def row_layouts(operator: Operator) -> Iterator[Trial]:
 # ---- shapes by a rule of the operator's own
 
 
-def shaped_trial(operator: Operator, dtype: str, inputs: list[Operand], what: str) -> Trial:
+def shaped_trial(
+    operator: Operator, dtype: str, inputs: list[Operand], what: str, values: dict[str, float] | None = None
+) -> Trial:
     """Errors are in units of the largest number of a result: nothing is known of how it was summed up."""
-    values = values_of(operator)
+    values = values or values_of(operator)
     results = reference(operator, [operand.view for operand in inputs], dtype, values)
     names = [tensor.name for tensor in operator.inputs]
     operands: dict[str, Operand | None] = dict(zip(names, inputs, strict=True))
@@ -497,6 +526,13 @@ def shaped_values(operator: Operator) -> Iterator[Trial]:
                 ordinary(operator, dtype, example[tensor.name], i) for i, tensor in enumerate(operator.inputs)
             ]
             yield shaped_trial(operator, dtype, inputs, str(dict(example)))
+        if other := other_values_of(operator):
+            what = ", ".join(f"{name} = {value:g}" for name, value in other.items())
+            shapes = operator.examples[0]
+            inputs = [
+                ordinary(operator, dtype, shapes[tensor.name], i) for i, tensor in enumerate(operator.inputs)
+            ]
+            yield shaped_trial(operator, dtype, inputs, what, other)
 
 
 def shaped_layouts(operator: Operator) -> Iterator[Trial]:
