@@ -25,8 +25,8 @@ infinirtError_t enter_slow(ThreadState& ts, FunctionId function) {
   if (ts.call_barrier) {
     return finish_error(ts, function,
                         fail(infinirtErrorNotPermitted,
-                             "called from a host function or callback, which may not call the API; enqueue the work "
-                             "from the thread that launched it instead"));
+                             "called from a host function or callback, or from a function of a backend, which may not "
+                             "call the API; enqueue the work from the thread that launched it instead"));
   }
   const uint32_t n = g_call_hooks.load(std::memory_order_acquire) & kHookCount;
   for (uint32_t i = 0; i < n; ++i) hooks[i](function);

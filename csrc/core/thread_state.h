@@ -30,12 +30,13 @@ struct ThreadState {
   const Backend* backend;          // the thread's device type; null until first used
   ThreadExtra* extra;              // null until first used
   infinirtStream_t implicit_stream;  // what "no stream argument" means: null (legacy) or infinirtStreamPerThread
-  uint32_t call_barrier;           // > 0 while a host function runs on this thread: every call is NotPermitted
+  uint32_t
+      call_barrier;  // > 0 while a host function, or another that may not call us, runs on this thread: every call is NotPermitted
   infinirtError_t last_error;
   enum infinirtStreamCaptureMode capture_mode;  // this thread's interaction mode (Global is 0)
-  int device[kMaxBackends];        // current device of each backend
-  uint64_t call;                   // number of the observed call that this thread is in; 0: none (core/observe.h)
-  ObservedThread* observed;        // null until it is first observed
+  int device[kMaxBackends];  // current device of each backend
+  uint64_t call;  // number of the observed call that this thread is in; 0: none (core/observe.h)
+  ObservedThread* observed;  // null until it is first observed
 };
 
 extern constinit thread_local ThreadState t_thread_state [[gnu::tls_model("initial-exec")]];
@@ -49,6 +50,18 @@ ThreadExtra& thread_extra(ThreadState& ts);
 using ThreadExitHook = void (*)(ThreadExtra&);
 void add_thread_exit_hook(ThreadExitHook hook);
 void thread_hooks_reset_in_child();  // after fork
+
+// While code runs that may not call the API.
+class BarredScope {
+ public:
+  BarredScope() : ts_(thread_state()) { ++ts_.call_barrier; }
+  ~BarredScope() { --ts_.call_barrier; }
+  BarredScope(const BarredScope&) = delete;
+  BarredScope& operator=(const BarredScope&) = delete;
+
+ private:
+  ThreadState& ts_;
+};
 
 // For `_ptds` entries: the implicit stream is the per-thread one for the duration of the call.
 class PerThreadDefaultScope {

@@ -124,6 +124,40 @@ def test_asynchronous_failures_surface_later(simple: Simple, device: infinirt.De
     assert contents(buffer) == b"\2" * 64
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda device: device.sync(),
+        lambda device: device.default_stream.sync(),
+        lambda device: infinirt.Device("cpu").sync(),
+        lambda device: infinirt.DirectResource(device).allocate(8),
+    ],
+    ids=["device", "stream", "another device", "memory"],
+)
+def test_methods_that_call_the_package_get_an_error(
+    simple: Simple, device: infinirt.Device, call: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They run where streams do, and would wait for themselves."""
+    write = simple.write
+
+    def calling(number: int, block: bytearray, offset: int, data: memoryview) -> None:
+        call(device)
+        write(number, block, offset, data)
+
+    buffer = device.allocate(8)
+    buffer.copy_from(b"before!!")
+    with monkeypatch.context() as patch:
+        patch.setattr(simple, "write", calling)
+        with pytest.raises(infinirt.NotPermittedError, match="write of device type .* function of a backend"):
+            buffer.copy_from(b"not this")
+            device.sync()
+    buffer.copy_from(b"after it")
+    seen = bytearray(8)
+    buffer.copy_to(seen)
+    device.sync()
+    assert seen == b"after it"
+
+
 def test_views_may_not_be_kept() -> None:
     kept: list[memoryview] = []
 

@@ -27,6 +27,8 @@ CustomEngine::CustomEngine(const infinirtXBackend& functions)
   initialise_emulated(type_.c_str(), origin_.c_str(), required);
 }
 
+// Functions of a backend may not call the API: they run where streams do, and would wait for themselves. Every caller of one bars it.
+
 infinirtError_t CustomEngine::checked(infinirtError_t error, const char* function) const {
   if (error == infinirtSuccess) [[likely]]
     return error;
@@ -37,6 +39,7 @@ infinirtError_t CustomEngine::checked(infinirtError_t error, const char* functio
 
 infinirtXBackendFacts CustomEngine::facts(int device) const {
   infinirtXBackendFacts known = {};
+  const BarredScope barred;
   if (functions_.describe && functions_.describe(functions_.context, device, &known) != infinirtSuccess) known = {};
   known.name[sizeof known.name - 1] = 0;
   return known;
@@ -54,11 +57,13 @@ bool CustomEngine::memory_size_known(int device) const {
 }
 
 infinirtError_t CustomEngine::wait_for_all(int device) {
+  const BarredScope barred;
   return functions_.synchronize ? checked(functions_.synchronize(functions_.context, device), "synchronize")
                                 : infinirtSuccess;
 }
 
 infinirtError_t CustomEngine::take_memory(int device, size_t size, void** out) {
+  const BarredScope barred;
   void* name = nullptr;
   if (auto error = functions_.allocate(functions_.context, device, size, &name)) return checked(error, "allocate");
   {
@@ -74,6 +79,7 @@ infinirtError_t CustomEngine::take_memory(int device, size_t size, void** out) {
 }
 
 void CustomEngine::give_memory(int device, void* pointer) {
+  const BarredScope barred;
   Block block;
   {
     std::lock_guard guard(blocks_mutex_);
@@ -98,6 +104,7 @@ CustomEngine::Place CustomEngine::place_of(const void* pointer) {
 }
 
 infinirtError_t CustomEngine::move(int device, void* dst, const void* src, size_t bytes, enum infinirtMemcpyKind kind) {
+  const BarredScope barred;
   void* context = functions_.context;
   if (kind == infinirtMemcpyHostToDevice) {
     const Place to = place_of(dst);
@@ -112,6 +119,7 @@ infinirtError_t CustomEngine::move(int device, void* dst, const void* src, size_
 
 infinirtError_t CustomEngine::set_bytes(int device, void* dst, unsigned char value, size_t bytes) {
   if (!functions_.fill) return infinirtErrorNotSupported;
+  const BarredScope barred;
   const Place to = place_of(dst);
   return checked(functions_.fill(functions_.context, device, to.name, to.offset, value, bytes), "fill");
 }

@@ -24,15 +24,8 @@ struct Call {
   Call& operator=(const Call&) = delete;
 };
 
-// NVIDIA's library refuses its own calls in a host function; this makes all of ours refuse.
-class BarredScope {
- public:
-  BarredScope() { ++thread_state().call_barrier; }
-  ~BarredScope() { --thread_state().call_barrier; }
-};
-
 void run(void* opaque) {
-  const BarredScope barred;
+  const BarredScope barred;  // NVIDIA's library refuses its own calls in a host function; this makes all of ours refuse
   const auto* call = static_cast<Call*>(opaque);
   call->fn(call->data);
 }
