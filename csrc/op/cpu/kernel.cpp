@@ -58,7 +58,8 @@ class Worker {
     linear_[0] = nest_.is_linear(0, work.route[0].element_size);
     int64_t bytes = 0;
     for (int t = 0; t < nest_.operands; ++t) bytes += work.route[t].element_size;
-    looks_ahead_ = asks_ahead() && nest_.total >= kLargeOperands / std::max<int64_t>(1, bytes);
+    is_large_ = nest_.total >= kLargeOperands / std::max<int64_t>(1, bytes);
+    looks_ahead_ = is_large_ && asks_ahead();
     streams_ = linear_[0] && is_streamed(nest_.total * work.route[0].element_size);
     // What is replaced is in the cache already.
     for (int t = 1; t < nest_.operands; ++t) streams_ = streams_ && memory_[t] != memory_[0];
@@ -174,10 +175,10 @@ class Worker {
       const bool is_whole = count == nest_.size[0] && nest_.levels > 1;
       const int64_t rows = is_whole ? std::min((end - begin) / count, nest_.size[1] - position.at[1]) : 1;
       const int64_t to_step = is_whole ? nest_.stride[0][1] : 0, from_step = is_whole ? nest_.stride[1][1] : 0;
-      // Of rows that lie apart the next ones, which may be in other pages.
+      // Of rows that lie apart the next ones, which may be in other pages: those no machine foresees.
       constexpr int64_t kRowsAhead = 4;
       const int64_t bytes = count * size;
-      const bool asks = looks_ahead_ && bytes <= 4096 && (from_step != bytes || to_step != bytes);
+      const bool asks = is_large_ && bytes <= 4096 && (from_step != bytes || to_step != bytes);
       for (int64_t row = 0; row < rows; ++row, to += to_step, from += from_step) {
         if (asks && row + kRowsAhead < rows) {
           ask_to_read(from + kRowsAhead * from_step, bytes);
@@ -285,6 +286,7 @@ class Worker {
   char* memory_[kMaxOperands];
   bool linear_[kMaxOperands];
   bool scalar_[kMaxOperands];
+  bool is_large_;
   bool looks_ahead_;
   bool streams_;  // the output goes past the caches
   const void* source_[kMaxOperands];
