@@ -341,6 +341,23 @@ def a_graph_and_the_stream_around_it() -> None:
 
 
 @correct
+def memory_of_a_graph_that_is_over_is_given_out_again() -> None:
+    (stream,) = streams(1)
+    for value in range(3):
+        data = buffer(stream)
+        with infinirt.capture(stream) as captured:
+            data.fill(value, stream=stream)
+            temporary = buffer(stream)
+            temporary.copy_from(data, stream=stream)
+            temporary.close()
+        ready = captured.graph.instantiate()
+        for _ in range(2):
+            ready.launch(stream)
+        data.close()
+    stream.sync()
+
+
+@correct
 def a_graph_launched_on_two_streams_in_turn() -> None:
     one, other = streams(2)
     data = buffer(one)

@@ -39,6 +39,18 @@ def test_it_is_found(program: Path, device: str, tmp_path: Path) -> None:
         assert place["stack"][0].startswith(str(program))
 
 
+def test_a_program_that_fails_shows_its_own_lines_only(tmp_path: Path) -> None:
+    program = tmp_path / "failing.py"
+    program.write_text("def inner():\n    raise KeyError('this')\ninner()\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "infinirt", "sanitize", program], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 1
+    shown = [line for line in done.stderr.splitlines() if line.startswith('  File "')]
+    assert [line.partition(", in ")[2] for line in shown] == ["<module>", "inner"], done.stderr
+    assert "KeyError: 'this'" in done.stderr
+
+
 def test_the_first_call_of_a_program_is_on_the_device_that_it_chose() -> None:
     program = Path(__file__).parent / "planted" / "freed_while_another_stream_reads.py"
     done = subprocess.run(

@@ -529,6 +529,8 @@ class Calls:
             node = self._nodes[handle][1] if handle in self._nodes else None
         if node is not None:
             node.actions, node.stack = tuple(actions), call.stack
+            if executable is not None:
+                node.mean(self.checker.memory, executable.graph.own_memory())
 
     def _GraphMemcpyNodeSetParams1D(self, call: Call) -> None:
         a = call.arguments
@@ -551,7 +553,9 @@ class Calls:
     def _GraphInstantiate(self, call: Call) -> None:
         graph = self.graphs.get(call.arguments["graph"], Graph())
         name = f"graph {self._number('graph')}"
-        self._executables[call.created] = Executable(graph.copy(), name, stack=call.stack)
+        self._executables[call.created] = Executable(
+            graph.executable(self.checker.memory), name, stack=call.stack
+        )
 
     _GraphInstantiateWithFlags = _GraphInstantiateWithParams = _GraphInstantiate
 
@@ -559,7 +563,7 @@ class Calls:
         executable = self._executables.get(call.arguments["hGraphExec"])
         graph = self.graphs.get(call.arguments["hGraph"])
         if executable is not None and graph is not None:
-            executable.graph = graph.copy()
+            executable.graph = graph.executable(self.checker.memory)
 
     def _GraphExecDestroy(self, call: Call) -> None:
         self._executables.pop(call.arguments["graphExec"], None)

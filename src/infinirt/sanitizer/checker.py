@@ -5,7 +5,7 @@ It knows no function of the API; calls.py says what each of them means in these 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from . import findings as kinds
@@ -15,6 +15,7 @@ from .graphs import Action, Anything, Begin, End, Executable, Graph, Node, Touch
 from .memory import Access, Allocation, Memory, Segment
 
 Device = tuple[str, int]  # type and number
+_NOTHING: Mapping[int, Allocation] = {}
 
 
 @dataclass(eq=False)
@@ -162,16 +163,16 @@ class Checker:
             timeline.clock = {timeline.number: timeline.clock.get(timeline.number, 0)}
             work = begin(timeline, node.call, node.stack, before, f"{at} on {stream.name}")
             clocks[node] = timeline.clock
-            self._do(work, node.actions)
+            self._do(work, node.actions, node.meant)
         stream.timeline.join(join_all(clocks.values()))
         executable.ended = stream.timeline.clock
         self._latest[stream.timeline.number] = start
 
-    def _do(self, work: Work, actions: Iterable[Action]) -> None:
+    def _do(self, work: Work, actions: Iterable[Action], meant: Mapping[int, Allocation] = _NOTHING) -> None:
         self._latest[work.timeline.number] = work
         for action in actions:
             if isinstance(action, Touch):
-                self._touch(work, action)
+                self._touch(work, action, meant.get(action.address))
             elif isinstance(action, Begin):
                 if self.memory.starting_at(action.allocation.base) is not action.allocation:
                     self.memory.add(action.allocation)
@@ -251,8 +252,10 @@ class Checker:
             key=(kinds.FREE_IN_USE, site(work.stack, work.call), site(user.stack, user.call)),
         )  # fmt: skip
 
-    def _touch(self, work: Work, touch: Touch) -> None:
+    def _touch(self, work: Work, touch: Touch, meant: Allocation | None) -> None:
         allocation = self.memory.at(touch.address)
+        if meant is not None and meant is not allocation and meant.freed is not None:
+            allocation = meant  # whatever was put there since
         if allocation is None:
             return
         if allocation.freed is not None:
@@ -367,13 +370,25 @@ class Checker:
             key=(kinds.HOST, site(stack, "the program"), site(work.stack, work.call)),
         )  # fmt: skip
 
+    def _fix_of_free(self, work: Work, freed: Work) -> str:
+        if work.where:
+            return "keep the memory for as long as the graph is launched: free it after the last launch has ended"
+        later = "" if freed.call == "infinirtFree" else f", on a stream that comes after {work.timeline.name}"
+        return f"free it after {work.call}{later}"
+
     def _fix(self, work: Work, other: Work) -> str:
         later, earlier = named(work), named(other)
         if work.where and other.where and work.where == other.where:
             return f"both are nodes of one graph: let the node of {later} come after that of {earlier}"
+        # Nobody records on a branch of a graph, or lets one wait: its launch is what can be ordered.
+        waits, before = (
+            ("the launch's stream", f"{later} is launched") if work.where else (work.timeline.name, later)
+        )
+        if other.where:
+            return f"{waits} should wait for the graph, {other.where}: stream.wait(its_stream.record()) after the launch and before {before}"
         return (
-            f"{work.timeline.name} should wait for an event recorded on {other.timeline.name} after {earlier}:"
-            f" stream.wait(other_stream.record()) before {later}"
+            f"{waits} should wait for an event recorded on {other.timeline.name} after {earlier}:"
+            f" stream.wait(other_stream.record()) before {before}"
         )
 
     def _missing(self, work: Work, other: Work) -> str:
@@ -399,12 +414,7 @@ class Checker:
                 Place(f"{work.call} uses {touch.label}, {touch.address:#x}, {on(work)}", work.stack),
                 Place(f"{freed.call} freed it {on(freed)}", freed.stack),
             ],
-            f"free it after {work.call}"
-            + (
-                ""
-                if freed.call == "infinirtFree"
-                else f", on a stream that comes after {on(work).removeprefix('on ')}"
-            ),
+            self._fix_of_free(work, freed),
             allocation=allocation,
             key=(kinds.USE_AFTER_FREE, site(work.stack, work.call), site(freed.stack, freed.call)),
         )

@@ -9,6 +9,7 @@ import sys
 import time
 import traceback
 from pathlib import Path
+from types import TracebackType
 
 from .. import Device
 from .findings import Finding
@@ -74,13 +75,21 @@ def _run_script(sanitizer: Sanitizer, script: str, arguments: list[str]) -> int:
             return ended.code
         print(ended.code, file=sys.stderr)
         return 1
-    except BaseException:
-        traceback.print_exc()
+    except BaseException as error:
+        traceback.print_exception(type(error), error, _from_script(script, error.__traceback__))
         return 1
     finally:
         sys.argv, sys.path[:] = before, path
         gc.collect()
     return 0
+
+
+def _from_script(script: str, frames: TracebackType | None) -> TracebackType | None:
+    """Without the frames that led to the program."""
+    first = frames
+    while first is not None and first.tb_frame.f_code.co_filename != script:
+        first = first.tb_next
+    return first or frames
 
 
 def _let_go(sanitizer: Sanitizer) -> None:

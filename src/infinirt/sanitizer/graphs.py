@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from .clocks import Clock, Stack, Timeline
-from .memory import Allocation, Range
+from .memory import Allocation, Memory, Range
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,16 @@ class Node:
     stack: Stack
     actions: tuple[Action, ...]
     after: tuple[Node, ...]
+    meant: dict[int, Allocation] = field(default_factory=dict)
+    """Of an executable graph: the memory that was at the addresses when they were put there."""
+
+    def mean(self, memory: Memory, own: Collection[Allocation]) -> None:
+        """Memory of the graph's own (`own`) begins and ends with its launches, and is left out."""
+        self.meant = {}
+        for action in self.actions:
+            found = memory.at(action.address) if isinstance(action, Touch) else None
+            if found is not None and found.freed is None and found not in own and isinstance(action, Touch):
+                self.meant[action.address] = found
 
 
 @dataclass(eq=False)
@@ -72,6 +82,22 @@ class Graph:
         self.nodes = [each for each in self.nodes if each is not node]
         for each in self.nodes:
             each.after = tuple(other for other in each.after if other is not node)
+
+    def own_memory(self) -> set[Allocation]:
+        return {
+            action.allocation
+            for node in self.nodes
+            for action in node.actions
+            if isinstance(action, (Begin, End))
+        }
+
+    def executable(self, memory: Memory) -> Graph:
+        """A copy that knows which memory its addresses mean."""
+        result = self.copy()
+        own = result.own_memory()
+        for node in result.nodes:
+            node.mean(memory, own)
+        return result
 
     def copy(self) -> Graph:
         result = Graph()
