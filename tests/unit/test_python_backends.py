@@ -146,12 +146,17 @@ def test_methods_that_call_the_package_get_an_error(
 
     buffer = device.allocate(8)
     buffer.copy_from(b"before!!")
+
+    def copy() -> None:
+        buffer.copy_from(b"not this")
+        device.sync()
+
     with monkeypatch.context() as patch:
         patch.setattr(simple, "write", calling)
         with pytest.raises(
             infinirt.NotPermittedError, match=r"write of device type .* function of a backend"
         ):
-            buffer.copy_from(b"not this")
+            copy()
     buffer.copy_from(b"after it")
     seen = bytearray(8)
     buffer.copy_to(seen)
