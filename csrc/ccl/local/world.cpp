@@ -11,17 +11,9 @@ namespace infiniccl {
 
 namespace {
 
-// Traffic that the thread which issues the last part carries itself, with the other threads that the CPU device computes with: about 50 microseconds, as
-// for computations (docs/decisions/0020). Waking a thread to do it, and being woken, takes as long again.
-size_t in_caller() {
-  static const size_t bytes = [] {
-    const DeviceScope scope("cpu", 0);
-    int threads = 1;
-    if (scope.error() || api().DeviceGetAttribute(&threads, infinirtDevAttrMultiProcessorCount, 0)) threads = 1;
-    return (size_t{2} << 20) * static_cast<size_t>(std::clamp(threads, 1, 2));
-  }();
-  return bytes;
-}
+// Traffic that the thread which issues the last part carries itself, with idle workers: about 50 microseconds, as for computations
+// (docs/decisions/0020). Waking a thread to do it, and being woken, would take as long again.
+constexpr size_t kInCaller = size_t{2} << 20;
 
 size_t place_of(const Part& part) {
   if (between_two(part.operation)) return part.operation == Operation::Send ? 0 : 1;
@@ -70,7 +62,7 @@ LocalWorld::Meeting* LocalWorld::open(const Key& key) {
 }
 
 bool LocalWorld::is_much(const Part& part) {
-  if (traffic(part, size) <= in_caller()) return false;
+  if (traffic(part, size) <= kInCaller) return false;
   std::lock_guard guard(mutex_);
   const Meeting* meeting = find(key_of(part));
   const size_t arrived = meeting ? static_cast<size_t>(meeting->arrived) : 0;
