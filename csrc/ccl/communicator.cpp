@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <vector>
@@ -218,6 +219,18 @@ infiniStatus_t init_all(const char* f, const char* type, infinicclComm_t* comms,
     if (device >= 0 && device < count) continue;
     return fail(f, INFINI_STATUS_DEVICE_NOT_FOUND, "rank %d is to be on %s:%d, but there are %d such devices%s", i,
                 type, device, count, is_reached(type) ? " (INFINIRT_CPU_DEVICES says how many)" : "");
+  }
+  if (transport_of(type) == Transport::Nccl) {
+    for (int i = 0; i < ndevice; ++i) {
+      const auto first = std::find(devices.begin(), devices.begin() + i, devices[static_cast<size_t>(i)]);
+      if (first == devices.begin() + i) continue;
+      return fail(
+          f, INFINI_STATUS_BAD_PARAM,
+          "ranks %d and %d are both to be on %s:%d, and NCCL takes one rank of each GPU; ranks that share a GPU "
+          "join by infinicclCommInitRank with an id of infinicclGetNamedId or infinicclGetMpiId, or try the "
+          "program on CPU devices",
+          static_cast<int>(first - devices.begin()), i, type, *first);
+    }
   }
   const std::shared_ptr<World> world = make_world(type, devices, &problem);
   if (!world) return fail(f, INFINI_STATUS_INTERNAL_ERROR, "%s", problem.c_str());

@@ -226,6 +226,8 @@ infinirtError_t check_copy(const Engine& engine, CopyRequest& request) {
   return infinirtSuccess;
 }
 
+bool calls_vendor(const CopyWork& work) { return work.other && work.other->native_handles; }
+
 infinirtError_t perform_copy(Engine& engine, const CopyWork& work) {
   if (!work.other) return engine.copy(work);
   if (!work.other->extensions.CopyNow) {  // its memory is the host's, in another place perhaps

@@ -7,6 +7,7 @@
 #include "engine/capture.h"
 #include "engine/event.h"
 #include "engine/graph_run.h"
+#include "engine/memory.h"
 
 namespace infinirt {
 
@@ -100,6 +101,8 @@ void note_memory_use(const ExecProgram& program, const EngineDevice& user) {
 }
 
 }  // namespace
+
+bool calls_vendor(const NodeBody& body) { return body.work.type == WorkType::Copy && calls_vendor(body.work.copy); }
 
 uint64_t ExecProgram::devices() const {
   uint64_t mask = 0;

@@ -40,11 +40,14 @@ struct ExecShape {
   size_t size() const { return dependency_counts.size(); }
 };
 
+bool calls_vendor(const NodeBody& body);
+
 // What setters and updates change. Launches keep the one they were given.
 struct ExecProgram {
   std::vector<NodeBodyPtr> bodies;
   std::vector<uint8_t> enabled;
   UserObjectSet user_objects;
+  bool calls_vendor = false;  // some body does, or did before an update
 
   // Devices whose memory is used, one bit each (see `users` in EngineDevice).
   uint64_t devices() const;

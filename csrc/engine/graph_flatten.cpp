@@ -92,6 +92,7 @@ class Flattener {
     const auto index = static_cast<uint32_t>(program->bodies.size());
     const bool event = body->type == infinirtGraphNodeTypeEventRecord || body->type == infinirtGraphNodeTypeWaitEvent;
     if (event) shape->event_nodes.push_back(index);
+    program->calls_vendor |= calls_vendor(*body);
     program->bodies.push_back(std::move(body));
     program->enabled.push_back(1);
     dependencies_.push_back(std::move(before));

@@ -115,6 +115,7 @@ class Editor {
   }
 
   void replace(ExecProgram& program, uint32_t index, NodeBodyPtr body) {
+    program.calls_vendor |= calls_vendor(*body);
     program.bodies[index].swap(body);
     dropped_bodies_.push_back(std::move(body));
   }

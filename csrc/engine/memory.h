@@ -121,6 +121,9 @@ void find_copy_operands(CopyRequest& request);
 infinirtError_t check_copy(const Engine& engine, CopyRequest& request);
 infinirtError_t run_copy(Stream& stream, CopyRequest& request, CopyCall call);
 
+// Whether it takes calls of a vendor's library, which is not the engine's own.
+bool calls_vendor(const CopyWork& work);
+
 // Carries the work out, here and now: by the engine, or by the device type of the other side.
 infinirtError_t perform_copy(Engine& engine, const CopyWork& work);
 

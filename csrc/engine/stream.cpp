@@ -13,6 +13,7 @@
 #include "engine/capture.h"
 #include "engine/graph_exec.h"
 #include "engine/graph_run.h"
+#include "engine/memory.h"
 #include "engine/pool.h"
 #include "engine/step.h"
 
@@ -60,6 +61,21 @@ bool merely_computes(const Stream& stream, const Work& work) {
   }
 }
 
+// A thread that is inside a vendor's library may hold its locks until the device has come to rest: work that needs that library must
+// not be what the device waits for.
+bool calls_vendor(const Work& work) {
+  switch (work.type) {
+    case WorkType::Copy:
+      return calls_vendor(work.copy);
+    case WorkType::Wait:
+      return work.wait.awaits_vendor();
+    case WorkType::Graph:
+      return work.graph.run->program->calls_vendor;
+    default:
+      return false;
+  }
+}
+
 // ---- the queue; all with stream.mutex held
 
 Op* take_op(Stream& stream) {
@@ -77,7 +93,11 @@ uint64_t append(Stream& stream, const Work& work) {
   op->value = stream.enqueued.load(std::memory_order_relaxed) + 1;
   op->began = 0;
   op->issued = issued_now(thread_state());
-  if (!merely_computes(stream, work)) stream.for_workers.fetch_add(1, std::memory_order_relaxed);
+  if (!merely_computes(stream, work)) {
+    stream.for_workers.fetch_add(1, std::memory_order_relaxed);
+    if (calls_vendor(work)) [[unlikely]]
+      stream.timeline->note_vendor_call(op->value);
+  }
   if (stream.last) {
     stream.last->next = op;
   } else {

@@ -51,6 +51,11 @@ class Timeline {
     return value > lost_after_.load(std::memory_order_relaxed) && value <= lost_until_.load(std::memory_order_relaxed);
   }
 
+  // Work of this value calls a vendor's library (it copies to or from that one's memory), or comes after such work on another timeline.
+  void note_vendor_call(uint64_t value) { last_vendor_call_.store(value, std::memory_order_release); }
+  // Whether some of what is not finished yet may do so.
+  bool awaits_vendor() const { return last_vendor_call_.load(std::memory_order_acquire) > completed(); }
+
   Timeline* next_free = nullptr;
   uint64_t number = 0;  // for observers: which order its values count in
   std::atomic<Runnable*> runner{nullptr};  // the stream that counts on it, or did last; streams are never unmapped
@@ -60,6 +65,7 @@ class Timeline {
   const std::atomic<uint32_t>* futex_word() const;
 
   std::atomic<uint64_t> completed_{0};
+  std::atomic<uint64_t> last_vendor_call_{0};
   std::atomic<uint32_t> parked_{0};  // waiters in the list plus sleeping threads
   std::atomic<uint32_t> sleepers_{0};
   Mutex mutex_;
@@ -74,6 +80,7 @@ struct Point {
   uint64_t value = 0;
   bool reached() const { return !timeline || timeline->reached(value); }
   bool lost() const { return timeline && timeline->lost(value); }
+  bool awaits_vendor() const { return timeline && !reached() && timeline->awaits_vendor(); }
 };
 
 Timeline* acquire_timeline();

@@ -24,6 +24,12 @@ def bytes_of(tensor: Tensor) -> infinirt.Buffer:
     if isinstance(owner, infinirt.Buffer) and size:
         begin = tensor.data_ptr() - owner.ptr
         return owner[begin : begin + size]
+    return _unnoted_bytes_of(tensor)
+
+
+def _unnoted_bytes_of(tensor: Tensor) -> infinirt.Buffer:
+    """The same for work that others are ordered behind already: nobody notes it, so freeing the memory waits for no more than that."""
+    size = tensor.numel() * tensor.dtype.itemsize
     device = tensor._place.stream.device
     return infinirt.Buffer.from_handle(tensor.data_ptr(), size, owner=tensor, device=device)
 
@@ -44,11 +50,18 @@ def copy_between(dst: Tensor, src: Tensor) -> None:
     ready = src.broadcast_to(shape).to(dst.dtype).contiguous()
     target = dst if dst.is_contiguous() else _core.empty(dst._place, dst.dtype, shape)
     here, there = src._place.stream, dst._place.stream
-    # The host's device copies in the order of its stream without anybody waiting; to another, its memory is pageable.
-    working, other = (here, there) if here.device.type == "cpu" else (there, here)
-    working.wait(other)
-    bytes_of(ready).copy_to(bytes_of(target), stream=working)
-    other.wait(working)  # neither reads what is not there, nor frees or writes over what is still read
+    cpu, other = (here, there) if here.device.type == "cpu" else (there, here)
+    if {here.device.type, there.device.type} == {"cpu", "nvidia"}:
+        # To NVIDIA's library the CPU device's memory is pageable: its copies return when they are done with it.
+        cpu.sync()
+        _unnoted_bytes_of(ready).copy_to(_unnoted_bytes_of(target), stream=other)
+        if dst._is_shared or src._is_shared:  # perhaps page-locked
+            other.sync()
+    else:
+        # The host's device copies in the order of its stream without anybody waiting.
+        cpu.wait(other)
+        _unnoted_bytes_of(ready).copy_to(_unnoted_bytes_of(target), stream=cpu)
+        other.wait(cpu)  # neither reads what is not there, nor frees or writes over what is still read
     if target is not dst:
         dst.copy_(target)
     if dst._is_shared or src._is_shared:

@@ -318,7 +318,7 @@ def test_a_rank_that_does_not_come_over_mpi(plugin: Path) -> None:
     assert "rank 0 is told: Barrier (operation 0) of rank 0 has waited" in said
 
 
-# ---- on a GPU: one rank, with ids of our own instead of NCCL's
+# ---- on a GPU, with ids of our own instead of NCCL's
 
 
 @pytest.mark.gpu
@@ -336,7 +336,8 @@ def test_a_gpu_over_mpi() -> None:
 
 
 @pytest.mark.gpu
-def test_a_gpu_beside_a_cpu() -> None:
-    for status, said in processes(None, "matrix", "cpu:0,nvidia:0"):
+@pytest.mark.parametrize("devices", ["cpu:0,nvidia:0", "nvidia:0,nvidia:0"])
+def test_a_gpu_beside_a_cpu_and_beside_itself(devices: str) -> None:
+    for status, said in processes(None, "matrix", devices):
         assert status == 0, said
         assert said.endswith("agrees\n"), said

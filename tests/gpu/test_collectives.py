@@ -62,6 +62,28 @@ def test_every_operation_of_one_rank(comm: infiniccl.Communicator, captured: boo
     comm.close()
 
 
+def test_a_captured_all_reduce_is_replayed(comm: infiniccl.Communicator) -> None:
+    device = comm.device
+    stream = device.create_stream()
+    send, recv = (device.allocate(4 * COUNT, stream=stream) for _ in range(2))
+    with infinirt.capture(stream, mode="relaxed") as graph:
+        comm.all_reduce(send, recv, dtype="float32", stream=stream)
+    ready = graph.graph.instantiate()
+    for replay in range(5):
+        values = np.full(COUNT, replay + 1, np.float32)
+        send.copy_from(values.view(np.uint8), stream=stream)
+        ready.launch(stream)
+        result = np.zeros(COUNT, np.float32)
+        recv.copy_to(result.view(np.uint8), stream=stream)
+        stream.sync()
+        assert np.array_equal(result, values)
+
+
+def test_two_ranks_on_one_gpu_are_refused() -> None:
+    with pytest.raises(infinirt.InvalidValueError, match="ranks 0 and 1 are both to be on nvidia:0"):
+        infiniccl.init_all(["nvidia:0", "nvidia:0"])
+
+
 def test_what_nccl_lacks_is_refused(comm: infiniccl.Communicator) -> None:
     buffer = comm.device.allocate(16)
     with pytest.raises(infinirt.InvalidValueError, match="there is no sum of i16"):

@@ -363,6 +363,68 @@ def test_a_copy_that_waits_lets_other_threads_run() -> None:
     assert run_python(WAITING_COPY.format(folder=str(Path(__file__).parent))) == "copied\n"
 
 
+CROSSING = """
+import sys, threading
+sys.path.insert(0, {folder!r})
+from test_cross import Kind, Pair, check_same, ok, rt, using
+gate, pair = threading.Event(), Pair(1 << 15)
+with using("cpu"):
+    copied = ok(rt.infinirtEventCreateWithFlags(2))
+with using("nvidia"):
+    large, filled = ok(rt.infinirtMalloc(1 << 30)), ok(rt.infinirtEventCreateWithFlags(2))
+pair.set_cpu(bytes([9]) * (1 << 15))
+for turn in range(20):
+    # The GPU works; the CPU waits for that and copies to the GPU, which waits for the copy.
+    for _ in range(8):
+        ok(rt.infinirtMemsetAsync(large, turn, 1 << 30, pair.gpu_stream))
+    ok(rt.infinirtEventRecord(filled, pair.gpu_stream))
+    ok(rt.infinirtStreamWaitEvent(pair.cpu_stream, filled, 0))
+    ok(rt.infinirtMemcpyAsync(pair.gpu, pair.cpu, 1 << 15, Kind.infinirtMemcpyDefault, pair.cpu_stream))
+    ok(rt.infinirtEventRecord(copied, pair.cpu_stream))
+    ok(rt.infinirtStreamWaitEvent(pair.gpu_stream, copied, 0))
+    with using("nvidia"):  # calls that wait for the GPU inside the driver, or may
+        more, stream = ok(rt.infinirtMalloc(64 << 20)), ok(rt.infinirtStreamCreateWithFlags(1))
+        ok(rt.infinirtFree(more))
+        ok(rt.infinirtStreamDestroy(stream))
+        ok(rt.infinirtDeviceSynchronize())
+check_same(pair.get("nvidia"), bytes([9]) * (1 << 15))
+print("crossed")
+"""
+
+
+def test_calls_that_wait_for_the_gpu_do_not_stop_a_copy_that_the_gpu_waits_for() -> None:
+    """In a process of its own: it would wait for ever."""
+    assert run_python(CROSSING.format(folder=str(Path(__file__).parent))) == "crossed\n"
+
+
+MOVING = """
+import gc
+import numpy as np
+import infinicore, infinirt
+infinicore.set_device("nvidia")
+large = infinicore.zeros([1 << 28])
+kept = infinicore.from_numpy(np.arange(8192, dtype=np.int32)).to("nvidia")
+gc.collect()
+place = kept._place
+before = place.pool.statistics.live_blocks
+for turn in range(50):
+    large += 1
+    kept = infinicore.from_numpy(np.arange(8192, dtype=np.int32) + turn).to("nvidia")
+    infinirt.Device("nvidia").create_stream().close()
+    back = (kept + 1).to("cpu").numpy()
+    assert np.array_equal(back, np.arange(8192, dtype=np.int32) + turn + 1)
+del back
+gc.collect()
+place.sync()
+assert place.pool.statistics.live_blocks == before, (before, place.pool.statistics)
+print("moved")
+"""
+
+
+def test_tensors_go_to_the_gpu_and_back_and_leave_nothing() -> None:
+    assert run_python(MOVING) == "moved\n"
+
+
 def test_handles_of_the_other_type_are_refused() -> None:
     pair = Pair(64)
     with using("cpu"):

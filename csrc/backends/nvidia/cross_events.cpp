@@ -1,8 +1,11 @@
 #include "backends/nvidia/cross_events.h"
 
 #include <atomic>
+#include <climits>
 #include <cstdint>
+#include <ctime>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -10,6 +13,7 @@
 #include "backends/nvidia/real_library.h"
 #include "core/handle.h"
 #include "core/mutex.h"
+#include "core/wait_hooks.h"
 #include "engine/event.h"
 #include "engine/scheduler.h"
 
@@ -17,15 +21,50 @@ namespace infinirt::nvidia {
 
 namespace {
 
-// ---- a GPU's stream waits for the CPU
-// The stream waits for a word in page-locked memory, which the CPU device sets when it gets there: no thread waits, and no
-// host function of the driver is blocked.
+// ---- words in page-locked memory, which streams wait for and write
 
-using WaitValue = int (*)(infinirtStream_t, uint64_t address, uint32_t value, unsigned flags);  // cuStreamWaitValue32
+using Word = std::atomic<uint32_t>;
+using ValueCall = int (*)(infinirtStream_t, uint64_t address, uint32_t value, unsigned flags);
+
+// cuStreamWaitValue32, cuStreamWriteValue32; null: the driver has no such function.
+ValueCall find_value_call(const char* name) {
+  void* entry = nullptr;
+  enum infinirtDriverEntryPointQueryResult result = infinirtDriverEntryPointSymbolNotFound;
+  if (!real.GetDriverEntryPoint ||
+      real.GetDriverEntryPoint(name, &entry, infinirtEnableDefault, &result) != infinirtSuccess) {
+    if (real_get_last_error) real_get_last_error();
+    return nullptr;
+  }
+  return reinterpret_cast<ValueCall>(entry);
+}
+
+uint64_t address_of(const Word* word) { return reinterpret_cast<uintptr_t>(word); }
+
+// Words are never given back: what has one is used again.
+infinirtError_t take_word(Word** out) {
+  constexpr size_t kCount = 64, kStride = 64;  // a cache line each
+  static auto* mutex = new Mutex;
+  static auto* unused = new std::vector<Word*>;
+  std::lock_guard guard(*mutex);
+  if (unused->empty()) {
+    void* memory = nullptr;
+    if (auto error = real.HostAlloc(&memory, kCount * kStride, infinirtHostAllocPortable | infinirtHostAllocMapped))
+      return error;
+    for (size_t i = 0; i < kCount; ++i) unused->push_back(new (static_cast<char*>(memory) + i * kStride) Word(0));
+  }
+  *out = unused->back();
+  unused->pop_back();
+  return infinirtSuccess;
+}
+
+// ---- a GPU's stream waits for the CPU
+// The stream waits for a word, which the CPU device sets when it gets there: no thread waits, and no host function of the driver is
+// blocked.
+
 constexpr unsigned kGreaterOrEqual = 0;
 
 struct Flag final : Waiter {
-  std::atomic<uint32_t>* word = nullptr;
+  Word* word = nullptr;
   infinirtEvent_t passed = nullptr;  // recorded behind the wait: afterwards the flag can be used again
   void wake() override { word->store(1, std::memory_order_release); }
 };
@@ -40,30 +79,6 @@ Flags& flags() {
   return *instance;
 }
 
-WaitValue find_wait_value() {
-  void* entry = nullptr;
-  enum infinirtDriverEntryPointQueryResult result = infinirtDriverEntryPointSymbolNotFound;
-  if (!real.GetDriverEntryPoint ||
-      real.GetDriverEntryPoint("cuStreamWaitValue32", &entry, infinirtEnableDefault, &result) != infinirtSuccess) {
-    if (real_get_last_error) real_get_last_error();
-    return nullptr;
-  }
-  return reinterpret_cast<WaitValue>(entry);
-}
-
-infinirtError_t make_flags(Flags& f) {
-  constexpr size_t kCount = 64, kStride = 64;  // a cache line each
-  void* memory = nullptr;
-  if (auto error = real.HostAlloc(&memory, kCount * kStride, infinirtHostAllocPortable | infinirtHostAllocMapped))
-    return error;
-  for (size_t i = 0; i < kCount; ++i) {
-    auto* flag = new Flag;
-    flag->word = new (static_cast<char*>(memory) + i * kStride) std::atomic<uint32_t>(0);
-    f.free.push_back(flag);
-  }
-  return infinirtSuccess;
-}
-
 infinirtError_t take_flag(Flag** out) {
   auto& f = flags();
   std::lock_guard guard(f.mutex);
@@ -72,7 +87,10 @@ infinirtError_t take_flag(Flag** out) {
     f.waiting.pop_front();
   }
   if (f.free.empty()) {
-    if (auto error = make_flags(f)) return error;
+    Word* word = nullptr;
+    if (auto error = take_word(&word)) return error;
+    f.free.push_back(new Flag);
+    f.free.back()->word = word;
   }
   Flag* flag = f.free.back();
   if (!flag->passed) {
@@ -100,11 +118,18 @@ infinirtError_t wait_for_cpu(infinirtStream_t stream, infinirtEvent_t event) {
     return fail(infinirtErrorStreamCaptureUnsupported,
                 "event belongs to another device type; a wait for it cannot be captured");
   }
-  static const WaitValue wait_value = find_wait_value();
+  if (point.awaits_vendor()) {
+    // A copy to or from a GPU comes before the event, and the worker that makes it needs the driver. Were a stream to wait for that, any
+    // call of this program's that waits for the GPU inside the driver could hold the driver's lock for ever.
+    const RareWaitScope waiting;
+    wait_for(point);
+    return infinirtSuccess;
+  }
+  static const ValueCall wait_value = find_value_call("cuStreamWaitValue32");
   if (!wait_value) return fail(infinirtErrorNotSupported, "the driver has no cuStreamWaitValue32");
   Flag* flag = nullptr;
   if (auto error = take_flag(&flag)) return error;
-  const int code = wait_value(stream, reinterpret_cast<uintptr_t>(flag->word), 1, kGreaterOrEqual);
+  const int code = wait_value(stream, address_of(flag->word), 1, kGreaterOrEqual);
   infinirtError_t error = static_cast<infinirtError_t>(code);
   if (!error) error = real.EventRecord(flag->passed, stream);
   if (error) flag->word->store(1, std::memory_order_release);  // in case the wait is in the stream
@@ -139,17 +164,25 @@ infinirtError_t StreamWaitEvent(infinirtStream_t stream, infinirtEvent_t event, 
 }
 
 // ---- a stream of the CPU waits for a GPU
-// A later record of the event must not move what is waited for: an event of our own keeps it, recorded on a stream of our own
-// that waits for the user's event. The two are used again once they have been waited for, and not before: on one stream for
-// all, a wait would also be one for the waits in front of it, and could never end.
+// A later record of the event must not move what is waited for: a stream of our own waits for the event as it is now, and says so behind
+// it. It is used again once it has been waited for, and not before: on one stream for all, a wait would also be one for the waits in
+// front of it, and could never end.
+// The thread that waits makes no call of the driver's meanwhile, since a GPU's stream may wait for that thread in turn (see above): it
+// looks at a word that the stream writes. A callback comes behind that; after an error of the GPU's it is all that comes.
 
 namespace {
 
 struct Snapshot {
   infinirtStream_t stream = nullptr;
-  infinirtEvent_t event = nullptr;
-  bool is_over = false;
+  Word* word = nullptr;
+  Word called_back{0};
+  std::atomic<int> owners{0};  // who waits, and the callback
+  bool is_passed() const {
+    return called_back.load(std::memory_order_acquire) != 0 || word->load(std::memory_order_acquire) != 0;
+  }
 };
+
+constexpr int kSpin = 4000;  // about 50 us: most waits are for work that is nearly done
 
 struct IdleSnapshots {
   Mutex mutex;
@@ -160,12 +193,6 @@ IdleSnapshots& idle_snapshots() {
   return *instance;
 }
 
-void destroy(Snapshot* snapshot) {
-  if (snapshot->stream) real.StreamDestroy(snapshot->stream);  // its work goes on
-  if (snapshot->event) real.EventDestroy(snapshot->event);
-  delete snapshot;
-}
-
 infinirtError_t take_snapshot(Snapshot** out) {
   {
     auto& idle = idle_snapshots();
@@ -173,13 +200,42 @@ infinirtError_t take_snapshot(Snapshot** out) {
     if (!idle.list.empty()) {
       *out = idle.list.back();
       idle.list.pop_back();
-      (*out)->is_over = false;
       return infinirtSuccess;
     }
   }
-  *out = new Snapshot;
-  if (auto error = real.StreamCreateWithFlags(&(*out)->stream, infinirtStreamNonBlocking)) return error;
-  return real.EventCreateWithFlags(&(*out)->event, infinirtEventDisableTiming);
+  auto made = std::make_unique<Snapshot>();
+  if (auto error = take_word(&made->word)) return error;
+  if (auto error = real.StreamCreateWithFlags(&made->stream, infinirtStreamNonBlocking)) return error;
+  *out = made.release();
+  return infinirtSuccess;
+}
+
+void release(Snapshot* snapshot) {
+  if (snapshot->owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  auto& idle = idle_snapshots();
+  std::lock_guard guard(idle.mutex);
+  idle.list.push_back(snapshot);
+}
+
+// Unlike a host function it is called after an error, too.
+void call_back(infinirtStream_t, infinirtError_t, void* data) {
+  auto* passed = static_cast<Snapshot*>(data);
+  passed->called_back.store(1, std::memory_order_release);
+  futex_wake(&passed->called_back, INT_MAX);
+  release(passed);
+}
+
+infinirtError_t enqueue(Snapshot& snapshot, infinirtEvent_t event) {
+  static const ValueCall write_value = find_value_call("cuStreamWriteValue32");
+  snapshot.called_back.store(0, std::memory_order_relaxed);
+  snapshot.word->store(0, std::memory_order_relaxed);
+  snapshot.owners.store(2, std::memory_order_relaxed);
+  if (auto error = real.StreamWaitEvent(snapshot.stream, event, 0)) return error;
+  if (write_value) {
+    if (const int code = write_value(snapshot.stream, address_of(snapshot.word), 1, 0))
+      return static_cast<infinirtError_t>(code);
+  }
+  return real.StreamAddCallback(snapshot.stream, call_back, &snapshot, 0);
 }
 
 }  // namespace
@@ -188,27 +244,26 @@ infinirtError_t snapshot_event(infinirtEvent_t event, void** snapshot) {
   if (is_dead(event)) return refuse_dead(event, "event");
   Snapshot* taken = nullptr;
   infinirtError_t error = take_snapshot(&taken);
-  if (!error) error = real.StreamWaitEvent(taken->stream, event, 0);
-  if (!error) error = real.EventRecord(taken->event, taken->stream);
-  if (error) {
-    destroy(taken);
-    return failed(FunctionId::StreamWaitEvent, error, nullptr, "event %p", shown(event));
+  if (!error) {
+    error = enqueue(*taken, event);
+    if (error) {
+      real.StreamDestroy(taken->stream);  // what it has been given goes on; the word is not used again
+      delete taken;
+    }
   }
+  if (error) return failed(FunctionId::StreamWaitEvent, error, nullptr, "event %p", shown(event));
   *snapshot = taken;
   return infinirtSuccess;
 }
 
 void wait_for_snapshot(void* snapshot) {
   auto* waited = static_cast<Snapshot*>(snapshot);
-  waited->is_over = real.EventSynchronize(waited->event) == infinirtSuccess;
+  for (int i = 0; i < kSpin && !waited->is_passed(); ++i) cpu_pause();
+  // The callback wakes us, unless a host function of the program keeps the driver's thread: so the word is looked at again.
+  const timespec nap{0, 200'000};
+  while (!waited->is_passed()) futex_wait(&waited->called_back, 0, &nap);
 }
 
-void drop_snapshot(void* snapshot) {
-  auto* dropped = static_cast<Snapshot*>(snapshot);
-  if (!dropped->is_over) return destroy(dropped);
-  auto& idle = idle_snapshots();
-  std::lock_guard guard(idle.mutex);
-  idle.list.push_back(dropped);
-}
+void drop_snapshot(void* snapshot) { release(static_cast<Snapshot*>(snapshot)); }
 
 }  // namespace infinirt::nvidia

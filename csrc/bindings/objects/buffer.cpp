@@ -71,6 +71,11 @@ PyObject* close(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObjec
   if (given[0] != Py_None) {
     stream = python::Ref(stream_from(given[0], buffer->device));
     if (!stream) return nullptr;
+    auto* other = reinterpret_cast<StreamObject*>(stream.get());
+    if (other->device->type != buffer->device->type) {  // it is waited for, but frees no memory of this type
+      if (const infinirtError_t error = note_use(buffer, other)) return raise_error(error);
+      stream = python::Ref();
+    }
   }
   if (buffer->closed.exchange(true)) Py_RETURN_NONE;
   if (buffer->stays_for_graph) Py_RETURN_NONE;

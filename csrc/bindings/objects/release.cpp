@@ -95,8 +95,9 @@ infinirtError_t order_and_free(const Block& block, const StreamObject* stream) {
     if (is_out_of_reach(stream)) error = join(s, stream);
     for (const auto& other : block.others) {
       if (error != infinirtSuccess || is_same_stream(as_stream(other), stream)) continue;
-      // A cache can keep a block until others are done with it; nobody has to wait for them.
-      const bool noted = block.cache && !is_out_of_reach(as_stream(other)) && !is_per_thread(as_stream(other));
+      // A cache can keep a block until others of its device type are done with it; nobody has to wait for them.
+      const bool noted = block.cache && as_stream(other)->device->type == block.device->type &&
+                         !is_out_of_reach(as_stream(other)) && !is_per_thread(as_stream(other));
       error = noted ? infinirtXCacheRecordStream(block.pointer, block.cache, as_stream(other)->handle)
                     : join(s, as_stream(other));
     }
