@@ -164,12 +164,7 @@ def run(role: str) -> dict[str, float]:
         command = [str(launcher()), "-n", "2", program, __file__, role]
         as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}  # in containers
         text = subprocess.run(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=True,
-            env=os.environ | as_root,
+            command, capture_output=True, text=True, check=True, env=os.environ | as_root
         ).stdout
     else:
         text = two_processes(role)
