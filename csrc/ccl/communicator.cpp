@@ -2,9 +2,9 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <new>
 #include <vector>
@@ -40,6 +40,9 @@ struct Handles {
   std::vector<size_t> free;
 };
 
+// How often this process came into being by fork(): asking the system who one is takes as long as a small operation.
+std::atomic<int> forks{0};
+
 Handles& handles();
 
 Handles& handles() {
@@ -48,11 +51,17 @@ Handles& handles() {
     void* range = mmap(nullptr, kSlots * kGenerations, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (range != MAP_FAILED) made->base = reinterpret_cast<uintptr_t>(range);
     // A child that forks while another thread looks a handle up must still be able to.
-    pthread_atfork([] { handles().mutex.lock(); }, [] { handles().mutex.unlock(); }, [] { handles().mutex.unlock(); });
+    pthread_atfork([] { handles().mutex.lock(); }, [] { handles().mutex.unlock(); },
+                   [] {
+                     forks.fetch_add(1, std::memory_order_relaxed);
+                     handles().mutex.unlock();
+                   });
     return made;
   }();
   return *instance;
 }
+
+int this_process() { return forks.load(std::memory_order_relaxed); }
 
 // With the mutex held; null when the handle is not a live one.
 Slot* slot_of(Handles& h, infinicclComm_t handle) {
@@ -142,8 +151,8 @@ infiniStatus_t not_a_communicator(const char* function, infinicclComm_t handle) 
 }  // namespace
 
 infinicclComm_t publish(std::unique_ptr<Communicator> communicator) {
-  communicator->process = getpid();
   Handles& h = handles();
+  communicator->process = this_process();
   std::lock_guard guard(h.mutex);
   size_t number;
   if (h.slots.size() < kSlots / 2 || (h.free.empty() && h.slots.size() < kSlots)) {
@@ -183,7 +192,7 @@ std::shared_ptr<const Communicator> resolve(const char* function, infinicclComm_
     *status = not_a_communicator(function, handle);
     return nullptr;
   }
-  if (communicator->process != getpid()) {
+  if (communicator->process != this_process()) {
     *status = fail(function, INFINI_STATUS_BAD_PARAM,
                    "comm %p was made before the process forked; a child makes communicators of its own",
                    static_cast<void*>(handle));
@@ -381,7 +390,7 @@ infiniStatus_t infinicclCommInitRank(infinicclComm_t* comm, int nranks, infinicc
 infiniStatus_t infinicclCommDestroy(infinicclComm_t comm) {
   const auto communicator = withdraw(comm);
   if (!communicator) return not_a_communicator(__func__, comm);
-  if (communicator->process == getpid()) {
+  if (communicator->process == this_process()) {
     communicator->world->leave(communicator->rank);
     if (communicator->stage) communicator->stage->close();
   }
@@ -391,7 +400,7 @@ infiniStatus_t infinicclCommDestroy(infinicclComm_t comm) {
 infiniStatus_t infinicclCommAbort(infinicclComm_t comm) {
   const auto communicator = find(comm);
   if (!communicator) return not_a_communicator(__func__, comm);
-  if (communicator->process == getpid()) {
+  if (communicator->process == this_process()) {
     communicator->world->fail_with(
         {INFINI_STATUS_INTERNAL_ERROR, infinirtErrorUnknown, format_text("rank %d aborted it", communicator->rank)});
   }

@@ -14,7 +14,7 @@ struct Communicator {
   int rank = 0;
   const char* device_type = nullptr;  // lives as long as the process
   int device = 0;
-  int process = 0;
+  int process = 0;  // by forks from the one that loaded the library
 };
 
 // The handle; null when there is no room for another one.

@@ -35,6 +35,9 @@ bool is_predefined(infinirtStream_t stream) { return reinterpret_cast<uintptr_t>
 // Parts that the transports take as they are.
 infinirtError_t launch_plain(Share& share, infinirtStream_t identity, bool captured) {
   for (Part& part : share.parts) part.world->issue(part, identity);
+  if (std::none_of(share.parts.begin(), share.parts.end(),
+                   [](const Part& part) { return part.world->takes_streams(); }))
+    return launch_batch(std::move(share.parts), share.stream, captured);
   // One world at a time; what is left are steps.
   std::vector<Part> steps;
   for (size_t begin = 0; begin < share.parts.size();) {
@@ -170,6 +173,7 @@ infiniStatus_t infinicclGroupEnd(infinicclComm_t comm) try {
   if (refused != INFINI_STATUS_SUCCESS)
     return fail(__func__, refused, "a call of the group was refused, so nothing of the group was issued");
   std::vector<std::shared_ptr<World>> begun;
+  begun.reserve(shares.size());
   std::shared_ptr<World> around;  // what waits until all shares are there
   for (const Share& share : shares) {
     for (const Part& part : share.parts) {
@@ -178,9 +182,10 @@ infiniStatus_t infinicclGroupEnd(infinicclComm_t comm) try {
   }
   if (around) around->begin_group();
   for (Share& share : shares) {
-    std::vector<std::shared_ptr<World>> worlds;
-    for (const Part& part : share.parts) worlds.push_back(part.world);
+    const size_t issued = begun.size();
+    for (const Part& part : share.parts) begun.push_back(part.world);
     if (auto error = launch(std::move(share))) {
+      begun.resize(issued);
       const infiniStatus_t status = fail_as_runtime(__func__, error);
       if (around) around->end_group();
       // Ranks would wait for what was not issued.
@@ -190,7 +195,6 @@ infiniStatus_t infinicclGroupEnd(infinicclComm_t comm) try {
       }
       return status;
     }
-    begun.insert(begun.end(), worlds.begin(), worlds.end());
   }
   const std::string problem = around ? around->end_group() : "";
   if (!problem.empty()) return fail(__func__, INFINI_STATUS_INTERNAL_ERROR, "%s", problem.c_str());

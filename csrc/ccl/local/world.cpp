@@ -11,9 +11,10 @@ namespace infiniccl {
 
 namespace {
 
-// Traffic that the thread which issues the last part carries itself, with idle workers: about 50 microseconds, as for computations
-// (docs/decisions/0020). Waking a thread to do it, and being woken, would take as long again.
-constexpr size_t kInCaller = size_t{2} << 20;
+// Traffic that the thread which issues the last part carries itself, with idle workers: about 60 microseconds, as for computations
+// (docs/decisions/0020). Waking a thread to do it, and being woken, would take as long again. 4 MiB are 1 MiB of each of two ranks, read and
+// written.
+constexpr size_t kInCaller = size_t{4} << 20;
 
 size_t place_of(const Part& part) {
   if (between_two(part.operation)) return part.operation == Operation::Send ? 0 : 1;
