@@ -3,10 +3,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "engine/capture.h"
 #include "engine/memory.h"
+#include "engine/scheduler.h"
 
 namespace infinirt {
 
@@ -237,6 +239,9 @@ infinirtError_t perform_copy(Engine& engine, const CopyWork& work) {
     if (is_device_memory_of(*work.other, work.src)) here.src = theirs->host_address(work.src), here.src_device = -1;
     return engine.copy(here);
   }
+  // It may have to wait for a thread that is inside the vendor's library, and that one for work of another worker.
+  std::optional<UserCodeScope> uncounted;
+  if (calls_vendor(work)) uncounted.emplace();
   const auto hidden = [&](const void* pointer) {
     return is_device_memory_of(engine.backend, pointer) && !engine.host_address(pointer);
   };

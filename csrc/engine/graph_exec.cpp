@@ -83,12 +83,27 @@ infinirtError_t find_events(GraphRun& run, const ExecShape& shape) {
 }
 
 // Waits were looked up before, so a graph that waits for an event and then records it does not wait for itself.
-void install_records(GraphRun& run) {
+void install_records(GraphRun& run, bool calls_vendor) {
   for (RunEvent& record : run.events) {
     if (!record.event) continue;
     record.point = begin_record();
+    if (calls_vendor) record.point.timeline->note_vendor_call(record.point.value);
     record.serial = set_event_point(*record.event, record.point);
   }
+}
+
+bool any_awaits_vendor(const std::vector<Point>& points) {
+  return std::any_of(points.begin(), points.end(), [](const Point& point) { return point.awaits_vendor(); });
+}
+
+// Whether a launch does, or comes after what does. Streams of the device may order one another by the legacy stream: all are asked.
+bool launch_calls_vendor(const GraphRun& run, const std::vector<Point>& waits, Stream& stream) {
+  if (calls_vendor(run) || any_awaits_vendor(waits)) return true;
+  EngineDevice& device = *stream.device;
+  if (stream.tail().awaits_vendor() || device.legacy->tail().awaits_vendor()) return true;
+  std::lock_guard guard(device.mutex);
+  return std::any_of(device.streams.begin(), device.streams.end(),
+                     [](const Stream* other) { return other->tail().awaits_vendor(); });
 }
 
 // Frees of memory wait for the streams of its device, and for those of other devices that are known to use it.
@@ -103,6 +118,12 @@ void note_memory_use(const ExecProgram& program, const EngineDevice& user) {
 }  // namespace
 
 bool calls_vendor(const NodeBody& body) { return body.work.type == WorkType::Copy && calls_vendor(body.work.copy); }
+
+bool calls_vendor(const GraphRun& run) {
+  return run.program->calls_vendor || std::any_of(run.events.begin(), run.events.end(), [](const RunEvent& event) {
+           return !event.event && event.point.awaits_vendor();
+         });
+}
 
 uint64_t ExecProgram::devices() const {
   uint64_t mask = 0;
@@ -245,7 +266,6 @@ infinirtError_t launch_graph(GraphExec& exec, infinirtGraphExec_t handle, Stream
     give_back_run(*run);
     return error;
   }
-  install_records(*run);
   if (exec.engine->devices.size() > 1) note_memory_use(*run->program, *stream.device);
   {
     std::lock_guard guard(exec.mutex);
@@ -254,6 +274,7 @@ infinirtError_t launch_graph(GraphExec& exec, infinirtGraphExec_t handle, Stream
       if (point.timeline != stream.timeline) waits.push_back(point);
     }
   }
+  if (!run->events.empty()) install_records(*run, launch_calls_vendor(*run, waits, stream));
   for (const Point& point : waits) stream_wait_point(stream, point);
   Work work;
   work.type = WorkType::Graph;

@@ -88,6 +88,9 @@ class GraphRun final : public Runnable {
   bool run(int budget) override;    // its turn has come after all
 };
 
+// A copy of its, or what it waits for.
+bool calls_vendor(const GraphRun& run);
+
 // Type-stable.
 struct GraphExec {
   Mutex mutex;  // before any stream's; never held while user code runs or work is enqueued

@@ -70,7 +70,7 @@ bool calls_vendor(const Work& work) {
     case WorkType::Wait:
       return work.wait.awaits_vendor();
     case WorkType::Graph:
-      return work.graph.run->program->calls_vendor;
+      return calls_vendor(*work.graph.run);
     default:
       return false;
   }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "core/mutex.h"
@@ -52,9 +53,21 @@ class Timeline {
   }
 
   // Work of this value calls a vendor's library (it copies to or from that one's memory), or comes after such work on another timeline.
-  void note_vendor_call(uint64_t value) { last_vendor_call_.store(value, std::memory_order_release); }
-  // Whether some of what is not finished yet may do so.
-  bool awaits_vendor() const { return last_vendor_call_.load(std::memory_order_acquire) > completed(); }
+  // Called in the order of values, by one thread at a time.
+  void note_vendor_call(uint64_t value) {
+    vendor_calls_[vendor_count_++ % kVendorCalls].store(value, std::memory_order_release);
+  }
+  // Whether such work is not finished, up to and including `value`. Perhaps, where more of it is under way than is remembered.
+  bool awaits_vendor(uint64_t value) const {
+    const uint64_t done = completed();
+    bool forgot = true;
+    for (const auto& call : vendor_calls_) {
+      const uint64_t at = call.load(std::memory_order_acquire);
+      if (at > done && at <= value) return true;
+      forgot &= at > done;
+    }
+    return forgot;
+  }
 
   Timeline* next_free = nullptr;
   uint64_t number = 0;  // for observers: which order its values count in
@@ -65,7 +78,9 @@ class Timeline {
   const std::atomic<uint32_t>* futex_word() const;
 
   std::atomic<uint64_t> completed_{0};
-  std::atomic<uint64_t> last_vendor_call_{0};
+  static constexpr size_t kVendorCalls = 8;
+  std::atomic<uint64_t> vendor_calls_[kVendorCalls] = {};  // the newest values of such work
+  size_t vendor_count_ = 0;
   std::atomic<uint32_t> parked_{0};  // waiters in the list plus sleeping threads
   std::atomic<uint32_t> sleepers_{0};
   Mutex mutex_;
@@ -80,7 +95,7 @@ struct Point {
   uint64_t value = 0;
   bool reached() const { return !timeline || timeline->reached(value); }
   bool lost() const { return timeline && timeline->lost(value); }
-  bool awaits_vendor() const { return timeline && !reached() && timeline->awaits_vendor(); }
+  bool awaits_vendor() const { return timeline && !reached() && timeline->awaits_vendor(value); }
 };
 
 Timeline* acquire_timeline();

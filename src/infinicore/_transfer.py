@@ -52,11 +52,11 @@ def copy_between(dst: Tensor, src: Tensor) -> None:
     here, there = src._place.stream, dst._place.stream
     cpu, other = (here, there) if here.device.type == "cpu" else (there, here)
     if {here.device.type, there.device.type} == {"cpu", "nvidia"}:
-        # To NVIDIA's library the CPU device's memory is pageable: its copies return when they are done with it.
+        # To NVIDIA's library the CPU device's memory is pageable: its copies return when they are done with it, unless it is page-locked
+        # after all, or the GPU reaches all memory.
         cpu.sync()
         _unnoted_bytes_of(ready).copy_to(_unnoted_bytes_of(target), stream=other)
-        if dst._is_shared or src._is_shared:  # perhaps page-locked
-            other.sync()
+        other.sync()
     else:
         # The host's device copies in the order of its stream without anybody waiting.
         cpu.wait(other)

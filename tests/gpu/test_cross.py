@@ -364,10 +364,10 @@ def test_a_copy_that_waits_lets_other_threads_run() -> None:
 
 
 CROSSING = """
-import sys, threading
+import sys
 sys.path.insert(0, {folder!r})
 from test_cross import Kind, Pair, check_same, ok, rt, using
-gate, pair = threading.Event(), Pair(1 << 15)
+pair = Pair(1 << 15)
 with using("cpu"):
     copied = ok(rt.infinirtEventCreateWithFlags(2))
 with using("nvidia"):
@@ -395,6 +395,84 @@ print("crossed")
 def test_calls_that_wait_for_the_gpu_do_not_stop_a_copy_that_the_gpu_waits_for() -> None:
     """In a process of its own: it would wait for ever."""
     assert run_python(CROSSING.format(folder=str(Path(__file__).parent))) == "crossed\n"
+
+
+SETTING = """
+import sys
+sys.path.insert(0, {folder!r})
+from test_cross import Kind, Pair, check_same, ok, rt, using
+pair = Pair(1 << 15)
+with using("cpu"):
+    written = ok(rt.infinirtEventCreateWithFlags(2))
+with using("nvidia"):
+    large, filled = ok(rt.infinirtMalloc(1 << 30)), ok(rt.infinirtEventCreateWithFlags(2))
+    behind = ok(rt.infinirtStreamCreateWithFlags(1))
+for turn in range(20):
+    # The GPU works; the CPU waits for that and writes its own memory; another stream of the GPU waits for that, and nobody on the host does.
+    for _ in range(8):
+        ok(rt.infinirtMemsetAsync(large, turn, 1 << 30, pair.gpu_stream))
+    ok(rt.infinirtEventRecord(filled, pair.gpu_stream))
+    ok(rt.infinirtStreamWaitEvent(pair.cpu_stream, filled, 0))
+    ok(rt.infinirtMemsetAsync(pair.cpu, turn, 1 << 15, pair.cpu_stream))
+    ok(rt.infinirtEventRecord(written, pair.cpu_stream))
+    ok(rt.infinirtStreamWaitEvent(behind, written, 0))
+    assert int(rt.infinirtStreamQuery(behind)[0]) == 600
+    with using("nvidia"):  # calls that wait for the GPU inside the driver, or may
+        more, stream = ok(rt.infinirtMalloc(64 << 20)), ok(rt.infinirtStreamCreateWithFlags(1))
+        ok(rt.infinirtFree(more))
+        ok(rt.infinirtStreamDestroy(stream))
+        ok(rt.infinirtDeviceSynchronize())
+    check_same(pair.get("cpu"), bytes([turn]) * (1 << 15))
+print("set")
+"""
+
+
+def test_calls_that_wait_for_the_gpu_do_not_stop_a_thread_that_waits_for_it_and_is_waited_for() -> None:
+    assert run_python(SETTING.format(folder=str(Path(__file__).parent))) == "set\n"
+
+
+PYTHON_FUNCTION = """
+import threading, time
+import infinirt
+cpu, gpu = infinirt.Device("cpu"), infinirt.Device("nvidia")
+ours, theirs = cpu.create_stream(), gpu.create_stream()
+done = []
+ours.launch_host_func(lambda: (time.sleep(0.2), done.append(1)))
+theirs.wait(ours.record())
+gpu.create_stream().close()  # may wait for the GPU, which waits for the function, which waits for the interpreter
+gpu.sync()
+assert done == [1]
+print("called")
+"""
+
+
+def test_a_python_function_that_a_gpu_waits_for_gets_the_interpreter() -> None:
+    assert run_python(PYTHON_FUNCTION) == "called\n"
+
+
+@pytest.mark.parametrize("mode", ["global", "thread_local", "relaxed"])
+def test_waits_across_types_leave_a_capture_alone(mode: str) -> None:
+    import infinirt
+
+    cpu, gpu = infinirt.Device("cpu"), infinirt.Device("nvidia")
+    captured, working, ours = gpu.create_stream(), gpu.create_stream(), cpu.create_stream()
+    memory = gpu.allocate(4096, stream=captured)
+    gate = threading.Event()
+    with infinirt.capture(captured, mode=mode) as graph:
+        memory.fill(3, stream=captured)
+        for _ in range(70):  # more than one page of words
+            ours.wait(working.record())
+            ours.launch_host_func(gate.wait, 10)
+            working.wait(ours.record())
+    gate.set()
+    ours.sync()
+    working.sync()
+    graph.graph.instantiate().launch(captured)
+    captured.sync()
+    back = bytearray(4096)
+    memory.copy_to(back, stream=captured)
+    captured.sync()
+    assert set(back) == {3}
 
 
 MOVING = """

@@ -83,7 +83,7 @@ Backend* make_backend() {
   backend->native_handles = true;
   backend->table = unsupported_table();
   backend->device_count = device_count;
-  backend->calls_may_wait = host_functions_pending;
+  backend->calls_may_wait = [] { return host_functions_pending() || streams_await_cpu(); };
   backend->extensions.LaunchHostFunc = launch_host_func;
   backend->extensions.Compile = compile;
   backend->extensions.StreamGetDevice = stream_get_device;

@@ -1,8 +1,11 @@
 #include "backends/nvidia/cross_events.h"
 
+#include <algorithm>
 #include <atomic>
 #include <climits>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <deque>
 #include <memory>
@@ -38,24 +41,59 @@ ValueCall find_value_call(const char* name) {
   return reinterpret_cast<ValueCall>(entry);
 }
 
-uint64_t address_of(const Word* word) { return reinterpret_cast<uintptr_t>(word); }
+// A word, and where a GPU finds it.
+struct SharedWord {
+  Word* word = nullptr;
+  uint64_t address = 0;
+};
 
+struct Words {
+  Mutex mutex;
+  std::vector<SharedWord> unused;
+};
+Words& words() {
+  static auto* instance = new Words;
+  return *instance;
+}
+
+// Memory of our own, page-locked by the driver: a worker may look at it when the driver is gone, at the end of the process or after a reset.
 // Words are never given back: what has one is used again.
-infinirtError_t take_word(Word** out) {
-  constexpr size_t kCount = 64, kStride = 64;  // a cache line each
-  static auto* mutex = new Mutex;
-  static auto* unused = new std::vector<Word*>;
-  std::lock_guard guard(*mutex);
-  if (unused->empty()) {
-    void* memory = nullptr;
-    if (auto error = real.HostAlloc(&memory, kCount * kStride, infinirtHostAllocPortable | infinirtHostAllocMapped))
-      return error;
-    for (size_t i = 0; i < kCount; ++i) unused->push_back(new (static_cast<char*>(memory) + i * kStride) Word(0));
+infinirtError_t take_word(SharedWord* out) {
+  constexpr size_t kPage = 4096, kStride = 64;  // a cache line each
+  auto& w = words();
+  std::lock_guard guard(w.mutex);
+  if (w.unused.empty()) {
+    auto* memory = static_cast<char*>(std::aligned_alloc(kPage, kPage));
+    if (!memory) return infinirtErrorMemoryAllocation;
+    std::memset(memory, 0, kPage);
+    void* address = nullptr;
+    infinirtError_t error = real.HostRegister(memory, kPage, infinirtHostRegisterPortable | infinirtHostRegisterMapped);
+    if (!error) error = real.HostGetDevicePointer(&address, memory, 0);
+    if (error) {  // the driver's own memory, then
+      if (real_get_last_error) real_get_last_error();
+      std::free(memory);
+      if ((error = real.HostAlloc(&address, kPage, infinirtHostAllocPortable | infinirtHostAllocMapped))) return error;
+      memory = static_cast<char*>(address);
+    }
+    for (size_t at = 0; at < kPage; at += kStride)
+      w.unused.push_back({new (memory + at) Word(0), reinterpret_cast<uintptr_t>(address) + at});
   }
-  *out = unused->back();
-  unused->pop_back();
+  *out = w.unused.back();
+  w.unused.pop_back();
   return infinirtSuccess;
 }
+
+// What is ours to wait with does not concern streams that this or another thread captures.
+class RelaxedCapture {
+ public:
+  RelaxedCapture() { real.ThreadExchangeStreamCaptureMode(&mode_); }
+  ~RelaxedCapture() { real.ThreadExchangeStreamCaptureMode(&mode_); }
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+
+ private:
+  enum infinirtStreamCaptureMode mode_ = infinirtStreamCaptureModeRelaxed;
+};
 
 // ---- a GPU's stream waits for the CPU
 // The stream waits for a word, which the CPU device sets when it gets there: no thread waits, and no host function of the driver is
@@ -64,10 +102,18 @@ infinirtError_t take_word(Word** out) {
 constexpr unsigned kGreaterOrEqual = 0;
 
 struct Flag final : Waiter {
-  Word* word = nullptr;
+  SharedWord shared;
   infinirtEvent_t passed = nullptr;  // recorded behind the wait: afterwards the flag can be used again
-  void wake() override { word->store(1, std::memory_order_release); }
+  void wake() override;
 };
+
+// Words that streams wait for: until they are set, a call that waits for a GPU may wait for the CPU, and for a Python function there.
+std::atomic<long> g_awaited{0};
+
+void Flag::wake() {
+  shared.word->store(1, std::memory_order_release);
+  g_awaited.fetch_sub(1, std::memory_order_relaxed);
+}
 
 struct Flags {
   Mutex mutex;
@@ -87,17 +133,17 @@ infinirtError_t take_flag(Flag** out) {
     f.waiting.pop_front();
   }
   if (f.free.empty()) {
-    Word* word = nullptr;
+    SharedWord word;
     if (auto error = take_word(&word)) return error;
     f.free.push_back(new Flag);
-    f.free.back()->word = word;
+    f.free.back()->shared = word;
   }
   Flag* flag = f.free.back();
   if (!flag->passed) {
     if (auto error = real.EventCreateWithFlags(&flag->passed, infinirtEventDisableTiming)) return error;
   }
   f.free.pop_back();
-  flag->word->store(0, std::memory_order_relaxed);
+  flag->shared.word->store(0, std::memory_order_relaxed);
   *out = flag;
   return infinirtSuccess;
 }
@@ -106,6 +152,11 @@ infinirtError_t wait_for_cpu(infinirtStream_t stream, infinirtEvent_t event) {
   Event* waited = resolve_event(event, "event");
   if (!waited) return infinirtErrorInvalidResourceHandle;
   const Point point = event_point(*waited);
+  if (!point.timeline && waited->shared) {
+    return fail(infinirtErrorNotSupported,
+                "event was opened from another process; let a stream of the CPU device wait for it, and the GPU for an "
+                "event behind that");
+  }
   if (point.reached()) return infinirtSuccess;
   if (is_random_schedule()) {
     return fail(
@@ -127,19 +178,24 @@ infinirtError_t wait_for_cpu(infinirtStream_t stream, infinirtEvent_t event) {
   }
   static const ValueCall wait_value = find_value_call("cuStreamWaitValue32");
   if (!wait_value) return fail(infinirtErrorNotSupported, "the driver has no cuStreamWaitValue32");
+  const RelaxedCapture relaxed;
   Flag* flag = nullptr;
   if (auto error = take_flag(&flag)) return error;
-  const int code = wait_value(stream, address_of(flag->word), 1, kGreaterOrEqual);
+  const int code = wait_value(stream, flag->shared.address, 1, kGreaterOrEqual);
   infinirtError_t error = static_cast<infinirtError_t>(code);
   if (!error) error = real.EventRecord(flag->passed, stream);
-  if (error) flag->word->store(1, std::memory_order_release);  // in case the wait is in the stream
+  if (error) {
+    flag->shared.word->store(
+        1, std::memory_order_release);  // in case the wait is in the stream; nobody knows when it is over
+    return error;
+  }
+  g_awaited.fetch_add(1, std::memory_order_relaxed);
   // From here on the CPU may set the word at any moment; if it has got there meanwhile, nobody else will.
-  else if (!point.timeline->park(flag, point.value))
-    flag->wake();
+  if (!point.timeline->park(flag, point.value)) flag->wake();
   auto& f = flags();
   std::lock_guard guard(f.mutex);
   f.waiting.push_back(flag);
-  return error;
+  return infinirtSuccess;
 }
 
 }  // namespace
@@ -174,19 +230,22 @@ namespace {
 
 struct Snapshot {
   infinirtStream_t stream = nullptr;
-  Word* word = nullptr;
+  SharedWord shared;
   Word called_back{0};
   std::atomic<int> owners{0};  // who waits, and the callback
+  int reset = 0;  // how often a device had been reset when it was made
   bool is_passed() const {
-    return called_back.load(std::memory_order_acquire) != 0 || word->load(std::memory_order_acquire) != 0;
+    return called_back.load(std::memory_order_acquire) != 0 || shared.word->load(std::memory_order_acquire) != 0;
   }
 };
 
-constexpr int kSpin = 4000;  // about 50 us: most waits are for work that is nearly done
+constexpr int kSpin = 200;  // a few microseconds: most waits are for work that is nearly done
+constexpr long kFirstNap = 100'000, kLongestNap = 3'000'000;  // nanoseconds
 
 struct IdleSnapshots {
   Mutex mutex;
   std::vector<Snapshot*> list;
+  int resets = 0;
 };
 IdleSnapshots& idle_snapshots() {
   static auto* instance = new IdleSnapshots;
@@ -194,6 +253,7 @@ IdleSnapshots& idle_snapshots() {
 }
 
 infinirtError_t take_snapshot(Snapshot** out) {
+  int resets = 0;
   {
     auto& idle = idle_snapshots();
     std::lock_guard guard(idle.mutex);
@@ -202,9 +262,11 @@ infinirtError_t take_snapshot(Snapshot** out) {
       idle.list.pop_back();
       return infinirtSuccess;
     }
+    resets = idle.resets;
   }
   auto made = std::make_unique<Snapshot>();
-  if (auto error = take_word(&made->word)) return error;
+  made->reset = resets;
+  if (auto error = take_word(&made->shared)) return error;
   if (auto error = real.StreamCreateWithFlags(&made->stream, infinirtStreamNonBlocking)) return error;
   *out = made.release();
   return infinirtSuccess;
@@ -214,27 +276,24 @@ void release(Snapshot* snapshot) {
   if (snapshot->owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   auto& idle = idle_snapshots();
   std::lock_guard guard(idle.mutex);
-  idle.list.push_back(snapshot);
+  if (snapshot->reset == idle.resets) idle.list.push_back(snapshot);
 }
 
 // Unlike a host function it is called after an error, too.
-void call_back(infinirtStream_t, infinirtError_t, void* data) {
+void call_back(infinirtStream_t, infinirtError_t error, void* data) {
   auto* passed = static_cast<Snapshot*>(data);
   passed->called_back.store(1, std::memory_order_release);
   futex_wake(&passed->called_back, INT_MAX);
-  release(passed);
+  if (error == infinirtSuccess) release(passed);  // else its stream is of no use any more, nor is the word
 }
 
 infinirtError_t enqueue(Snapshot& snapshot, infinirtEvent_t event) {
   static const ValueCall write_value = find_value_call("cuStreamWriteValue32");
   snapshot.called_back.store(0, std::memory_order_relaxed);
-  snapshot.word->store(0, std::memory_order_relaxed);
+  snapshot.shared.word->store(0, std::memory_order_relaxed);
   snapshot.owners.store(2, std::memory_order_relaxed);
   if (auto error = real.StreamWaitEvent(snapshot.stream, event, 0)) return error;
-  if (write_value) {
-    if (const int code = write_value(snapshot.stream, address_of(snapshot.word), 1, 0))
-      return static_cast<infinirtError_t>(code);
-  }
+  if (write_value) write_value(snapshot.stream, snapshot.shared.address, 1, 0);  // without it the callback will do
   return real.StreamAddCallback(snapshot.stream, call_back, &snapshot, 0);
 }
 
@@ -242,6 +301,7 @@ infinirtError_t enqueue(Snapshot& snapshot, infinirtEvent_t event) {
 
 infinirtError_t snapshot_event(infinirtEvent_t event, void** snapshot) {
   if (is_dead(event)) return refuse_dead(event, "event");
+  const RelaxedCapture relaxed;
   Snapshot* taken = nullptr;
   infinirtError_t error = take_snapshot(&taken);
   if (!error) {
@@ -260,10 +320,28 @@ void wait_for_snapshot(void* snapshot) {
   auto* waited = static_cast<Snapshot*>(snapshot);
   for (int i = 0; i < kSpin && !waited->is_passed(); ++i) cpu_pause();
   // The callback wakes us, unless a host function of the program keeps the driver's thread: so the word is looked at again.
-  const timespec nap{0, 200'000};
-  while (!waited->is_passed()) futex_wait(&waited->called_back, 0, &nap);
+  for (timespec nap{0, kFirstNap}; !waited->is_passed(); nap.tv_nsec = std::min(2 * nap.tv_nsec, kLongestNap))
+    futex_wait(&waited->called_back, 0, &nap);
 }
 
 void drop_snapshot(void* snapshot) { release(static_cast<Snapshot*>(snapshot)); }
+
+bool streams_await_cpu() { return g_awaited.load(std::memory_order_relaxed) > 0; }
+
+// Page-locked memory, streams and events go with the device. What is under way keeps its own, and is not used again.
+void forget_cross_events() {
+  {
+    std::lock_guard guard(words().mutex);
+    words().unused.clear();
+  }
+  {
+    std::lock_guard guard(flags().mutex);
+    flags().waiting.clear();
+    flags().free.clear();
+  }
+  std::lock_guard guard(idle_snapshots().mutex);
+  idle_snapshots().list.clear();
+  ++idle_snapshots().resets;
+}
 
 }  // namespace infinirt::nvidia

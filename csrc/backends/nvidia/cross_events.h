@@ -14,4 +14,10 @@ infinirtError_t snapshot_event(infinirtEvent_t event, void** snapshot);
 void wait_for_snapshot(void* snapshot);
 void drop_snapshot(void* snapshot);
 
+// Whether a GPU's stream waits for the CPU: a call that waits for the GPU may then wait for work of the CPU device's.
+bool streams_await_cpu();
+
+// The device is about to be reset.
+void forget_cross_events();
+
 }  // namespace infinirt::nvidia

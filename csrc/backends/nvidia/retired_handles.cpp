@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/nvidia/around_calls.h"
+#include "backends/nvidia/cross_events.h"
 #include "backends/nvidia/real_library.h"
 #include "core/mutex.h"
 
@@ -200,6 +201,7 @@ void forget_retired_handles() {
   }
   retired_streams().forget();
   retired_events().forget();
+  forget_cross_events();
 }
 
 }  // namespace infinirt::nvidia

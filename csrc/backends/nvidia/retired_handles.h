@@ -16,7 +16,7 @@ infinirtError_t StreamDestroy(infinirtStream_t stream);
 infinirtError_t EventDestroy(infinirtEvent_t event);
 infinirtError_t MemPoolDestroy(infinirtMemPool_t memPool);
 
-// Before a device is reset, which destroys everything on it.
+// Before a device is reset, which destroys everything on it; what cross_events keeps for its waits as well.
 void forget_retired_handles();
 
 }  // namespace infinirt::nvidia

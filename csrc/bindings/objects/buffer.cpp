@@ -72,7 +72,15 @@ PyObject* close(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObjec
     stream = python::Ref(stream_from(given[0], buffer->device));
     if (!stream) return nullptr;
     auto* other = reinterpret_cast<StreamObject*>(stream.get());
-    if (other->device->type != buffer->device->type) {  // it is waited for, but frees no memory of this type
+    if ((buffer->from_pool || buffer->cache) && other->device->type != buffer->device->type) {
+      // It is waited for, but frees no memory of this type.
+      CaptureState capture;
+      if (const infinirtError_t error = look_at_capture(other, &capture)) return raise_error(error);
+      if (capture.active) {
+        return raise_error(infinirtErrorStreamCaptureUnsupported,
+                           "the buffer is of another device type than the stream, which is being captured; close it "
+                           "after the capture");
+      }
       if (const infinirtError_t error = note_use(buffer, other)) return raise_error(error);
       stream = python::Ref();
     }

@@ -12,6 +12,9 @@ namespace {
 
 StreamObject* as_stream(const python::Ref& reference) { return reinterpret_cast<StreamObject*>(reference.get()); }
 
+// Of another device type than the memory's.
+bool is_foreign(const StreamObject* stream, const DeviceObject* device) { return stream->device->type != device->type; }
+
 // A block on its way back: the Buffer object itself may be gone already.
 struct Block {
   void* pointer;
@@ -84,6 +87,12 @@ bool barred(const StreamObject* stream) {
          }) != infinirtSuccess;
 }
 
+// An accelerator's stream may wait for another type's on the host, which is no thing to do for memory that nobody asks about.
+bool is_busy_elsewhere(const StreamObject* stream, const DeviceObject* device) {
+  if (!is_foreign(stream, device) || is_out_of_reach(stream)) return false;
+  return on_stream(stream, [](infinirtStream_t s) { return rt.StreamQuery(s); }) == infinirtErrorNotReady;
+}
+
 infinirtError_t free_now(void* pointer, infinirtXCache_t cache, infinirtStream_t stream) {
   return cache ? infinirtXCacheFree(pointer, cache, stream) : rt.FreeAsync(pointer, stream);
 }
@@ -96,7 +105,7 @@ infinirtError_t order_and_free(const Block& block, const StreamObject* stream) {
     for (const auto& other : block.others) {
       if (error != infinirtSuccess || is_same_stream(as_stream(other), stream)) continue;
       // A cache can keep a block until others of its device type are done with it; nobody has to wait for them.
-      const bool noted = block.cache && as_stream(other)->device->type == block.device->type &&
+      const bool noted = block.cache && !is_foreign(as_stream(other), block.device) &&
                          !is_out_of_reach(as_stream(other)) && !is_per_thread(as_stream(other));
       error = noted ? infinirtXCacheRecordStream(block.pointer, block.cache, as_stream(other)->handle)
                     : join(s, as_stream(other));
@@ -145,11 +154,13 @@ Outcome free_block(void* data) {
   if (is_in_host_function() || (stream && barred(stream))) return Outcome::NotNow;
   for (const auto& other : block->others) {
     if (barred(as_stream(other))) return Outcome::NotNow;
+    if (block->device->may_block.how == MayBlock::Ask && is_busy_elsewhere(as_stream(other), block->device))
+      return Outcome::NotNow;
   }
   RelaxedCaptureScope relaxed;
   const bool in_reach = stream && !is_out_of_reach(stream);
   if (stream) {
-    without_gil(block->device->may_block || !block->in_stream_order(), [&] {
+    without_gil(block->device->may_block || !block->others.empty() || !block->in_stream_order(), [&] {
       return in_reach || block->in_stream_order() ? order_and_free(*block, stream)
                                                   : wait_without_stream(*block, stream);
     });

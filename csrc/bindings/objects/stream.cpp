@@ -126,7 +126,7 @@ PyObject* wait_event(PyObject* self, PyObject* given) {
   }
   auto* event = reinterpret_cast<EventObject*>(given);
   if (!check_open(event)) return nullptr;
-  return none_or_raise(without_gil(stream->may_block, [&] {
+  return none_or_raise(without_gil(stream->may_block || event->may_block, [&] {
     return on_stream(stream, [&](infinirtStream_t s) { return rt.StreamWaitEvent(s, event->handle, 0); });
   }));
 }

@@ -68,8 +68,8 @@ FUNCTIONS = in_group(
         route="stream:stream|handle:event",
         doc=(
             "Makes later work of the stream wait for the event's most recent record; recording it again later "
-            "does not matter. Does not block the host. The event may belong to another device; one that was "
-            "never recorded is no wait."
+            "does not matter. Does not block the host, except where a GPU waits for a copy that the CPU device "
+            "makes to or from a GPU. The event may belong to another device; one that was never recorded is no wait."
         ),
         ptsz=True,
     ),
