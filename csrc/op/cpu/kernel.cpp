@@ -178,7 +178,7 @@ class Worker {
       // Of rows that lie apart the next ones, which may be in other pages: those no machine foresees.
       constexpr int64_t kRowsAhead = 4;
       const int64_t bytes = count * size;
-      const bool asks = is_large_ && bytes <= 4096 && (from_step != bytes || to_step != bytes);
+      const bool asks = looks_ahead_ && bytes <= 4096 && (from_step != bytes || to_step != bytes);
       for (int64_t row = 0; row < rows; ++row, to += to_step, from += from_step) {
         if (asks && row + kRowsAhead < rows) {
           ask_to_read(from + kRowsAhead * from_step, bytes);
