@@ -49,7 +49,8 @@ INFINIRT_API const char* infinirtXGetLastErrorMessage(void);
 
 /* For libraries on top of this one, so that their failures are found where this runtime's are: makes `error` the calling thread's
  * last error with `message`, which is copied (null: the error's standard text), and returns `error`. infinirtSuccess and
- * infinirtErrorNotReady are no errors and change nothing. May be called in a host function. */
+ * infinirtErrorNotReady are no errors and change nothing. May be called in a host function; in a kernel of the CPU device it is why the
+ * kernel fails, for the message of the stream's error. */
 INFINIRT_API infinirtError_t infinirtXSetLastError(infinirtError_t error, const char* message);
 
 /* ---- Capabilities ------------------------------------------------------------------------------------------------- */

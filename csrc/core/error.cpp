@@ -50,8 +50,19 @@ infinirtError_t finish_error(const char* function, infinirtError_t error) {
   return error == infinirtSuccess ? error : finish(thread_state(), function, error);
 }
 
+namespace {
+thread_local std::string* t_kernel_message = nullptr;
+}
+
+KernelMessage::KernelMessage() : outer_(t_kernel_message) { t_kernel_message = &text_; }
+KernelMessage::~KernelMessage() { t_kernel_message = outer_; }
+
 infinirtError_t set_last_error(infinirtError_t error, const char* message) {
   if (error == infinirtSuccess || error == infinirtErrorNotReady) return error;
+  if (t_kernel_message) {  // it is the stream's error that this will be part of, not the thread's
+    *t_kernel_message = message ? message : "";
+    return error;
+  }
   ThreadState& ts = thread_state();
   ts.last_error = error;
   std::string& kept = thread_extra(ts).last_message;

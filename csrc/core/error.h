@@ -1,6 +1,8 @@
 // Errors: CUDA's code for programs, a sentence for people.
 #pragma once
 
+#include <string>
+
 #include "core/thread_state.h"
 #include "infinirt/generated/table.h"
 
@@ -19,6 +21,20 @@ infinirtError_t finish_error(const char* function, infinirtError_t error);
 
 // Makes an error of another library the thread's last one; null stands for the error's standard text. Returns `error`.
 infinirtError_t set_last_error(infinirtError_t error, const char* message);
+
+// While it lives, set_last_error() on its thread says why a kernel is about to fail, and touches nothing else.
+class KernelMessage {
+ public:
+  KernelMessage();
+  ~KernelMessage();
+  KernelMessage(const KernelMessage&) = delete;
+  KernelMessage& operator=(const KernelMessage&) = delete;
+  std::string& text() { return text_; }
+
+ private:
+  std::string text_;
+  std::string* outer_;
+};
 
 // NotPermitted, with a message, while a host function runs on this thread.
 [[gnu::cold]] infinirtError_t refuse_barred();

@@ -44,11 +44,14 @@ struct Launch {
   void** args;
   std::atomic<int> error{0};
   std::atomic<int64_t> failed_block{-1};
+  std::string message{};  // what the kernel said about that, if anything; whoever sets `error` sets it
 
   // The first failure is kept; blocks that have not begun by then are left out.
-  void fail_block(infinirtError_t code, int64_t index) {
+  void fail_block(infinirtError_t code, int64_t index, std::string said = {}) {
     int expected = 0;
-    if (error.compare_exchange_strong(expected, static_cast<int>(code))) failed_block.store(index);
+    if (!error.compare_exchange_strong(expected, static_cast<int>(code))) return;
+    message = std::move(said);
+    failed_block.store(index);
   }
 
   dim3 coordinates(int64_t index) const {
@@ -66,10 +69,11 @@ struct Launch {
     if (work.shared_bytes > 0 && !block.sharedMem) return fail_block(infinirtErrorLaunchOutOfResources, begin);
     ThreadState& ts = thread_state();
     ++ts.call_barrier;  // a kernel may not call the API, wherever its blocks run
+    KernelMessage said;
     for (int64_t i = begin; i < end && error.load(std::memory_order_relaxed) == 0; ++i) {
       block.blockIdx = coordinates(i);
       const infinirtError_t code = work.kernel->function(&block, args);
-      if (code != infinirtSuccess) fail_block(code, i);
+      if (code != infinirtSuccess) fail_block(code, i, std::move(said.text()));
     }
     --ts.call_barrier;
   }
@@ -190,8 +194,8 @@ infinirtError_t run_kernel_blocks(const KernelWork& work, void* (*translate)(voi
   const auto code = static_cast<infinirtError_t>(launch.error.load());
   if (code == infinirtSuccess) return infinirtSuccess;
   const dim3 at = launch.coordinates(launch.failed_block.load());
-  return fail(code, "kernel '%s' failed with %s (%d) in block (%u, %u, %u)", kernel.name.c_str(), error_name(code),
-              static_cast<int>(code), at.x, at.y, at.z);
+  return fail(code, "kernel '%s' failed with %s (%d) in block (%u, %u, %u)%s%s", kernel.name.c_str(), error_name(code),
+              static_cast<int>(code), at.x, at.y, at.z, launch.message.empty() ? "" : ": ", launch.message.c_str());
 }
 
 }  // namespace infinirt

@@ -246,6 +246,22 @@ TEST(the_first_failing_block_is_reported) {
   CHECK_EQ(infinirtDeviceSynchronize(), infinirtSuccess);  // not sticky: told once
 }
 
+TEST(a_kernel_says_why_it_fails) {
+  const auto kernel = [](const infinirtXBlock* b, void**) -> infinirtError_t {
+    if (b->blockIdx.x != 1) return infinirtSuccess;
+    return infinirtXSetLastError(infinirtErrorInvalidValue, "the index 12 is too large");
+  };
+  REQUIRE(enroll("explaining", kernel) == infinirtSuccess);
+  infinirtGetLastError();
+  for (int turn = 0; turn < 2; ++turn) {
+    CHECK_EQ(infinirtLaunchKernel(address(kernel), dim3{5, 1, 1}, kOne, nullptr, 0, nullptr), infinirtSuccess);
+    CHECK_EQ(infinirtPeekAtLastError(), infinirtSuccess);  // it is an error of the stream's, wherever the kernel runs
+    CHECK_EQ(infinirtDeviceSynchronize(), infinirtErrorInvalidValue);
+    CHECK(says("block (1, 0, 0): the index 12 is too large"));
+    infinirtGetLastError();
+  }
+}
+
 TEST(a_kernel_may_not_call_the_api) {
   static std::atomic<int> seen{-1};
   const auto kernel = [](const infinirtXBlock*, void**) -> infinirtError_t {

@@ -1,6 +1,7 @@
 #include "op/cpu/written.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -111,6 +112,13 @@ infinirtXKernelFn kernel_of(int number, std::integer_sequence<int, Numbers...>) 
 }
 
 }  // namespace
+
+infinirtError_t refuse_index(const char* tensor, int64_t index, int64_t count) {
+  char text[160];
+  std::snprintf(text, sizeof text, "%s has the index %lld, and only 0 to %lld can be", tensor,
+                static_cast<long long>(index), static_cast<long long>(count - 1));
+  return infinirtXSetLastError(infinirtErrorInvalidValue, text);
+}
 
 std::unique_ptr<Prepared> prepare_written(const Plan& plan, infinirtError_t* error) {
   const int number = plan.info->written->number;

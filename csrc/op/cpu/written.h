@@ -39,6 +39,9 @@ struct WrittenKernel {
   size_t (*workspace)(const WrittenPlan& plan, const double* attributes) = nullptr;  // bytes; null: none
 };
 
+// What a kernel returns that found `index` in the tensor of this name where only 0 to `count` - 1 can be; says so.
+infinirtError_t refuse_index(const char* tensor, int64_t index, int64_t count);
+
 // By WrittenInfo::number, for the best instruction set of the machine.
 const WrittenKernel& written_kernel(int number);
 

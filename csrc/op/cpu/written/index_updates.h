@@ -37,7 +37,7 @@ bool update_line(const WrittenCall& call, int idx, int64_t indices, int64_t rows
     const Index* numbers = call.at<const Index>(idx);
     for (int64_t j = 0; j < indices; ++j) {
       const int64_t row = numbers[j * index.stride[0]];
-      if (is_outside(row, rows)) return false;
+      if (is_outside(row, rows)) return refuse_index("index", row, rows), false;
       update(to[row * to_step], from[j * from_step]);
     }
     return true;
@@ -63,7 +63,7 @@ infinirtError_t update_slices(const WrittenCall& call, int out, int src, int idx
     }
     for (int64_t j = 0; j < indices; ++j) {
       const int64_t row = integer_at(call.address[idx], index.dtype, j * index.stride[0]);
-      if (is_outside(row, rows)) return infinirtErrorInvalidValue;
+      if (is_outside(row, rows)) return refuse_index("index", row, rows);
       update_slice(to + row * output.stride[plan.dim], output, from + j * source.stride[plan.dim], source, in_runs,
                    begin, end, update);
     }

@@ -32,7 +32,8 @@ infinirtError_t run(const WrittenCall& call, int64_t first, int64_t last) {
     for (int64_t item = first; item < last; ++item) {
       const int64_t number = item % tokens, h = item / tokens % heads, b = item / tokens / heads;
       const int64_t begin = integer_at(call.address[tensor::past_kv_lengths], past.dtype, b * past.stride[0]);
-      if (begin < 0 || begin + tokens > plan.size[size::m]) return infinirtErrorInvalidValue;
+      if (begin < 0 || begin + tokens > plan.size[size::m])
+        return refuse_index("past_kv_lengths", begin, plan.size[size::m] - tokens + 1);
       store<T>(call, tensor::k_cache, tensor::k, plan.size[size::d], b, h, begin + number, number);
       store<T>(call, tensor::v_cache, tensor::v, plan.size[size::e], b, h, begin + number, number);
     }

@@ -72,7 +72,8 @@ infinirtError_t one_token(const WrittenCall& call, int64_t token, const Sections
     const int64_t at =
         (positions.ndim == 2 ? axis * positions.stride[0] : 0) + token * positions.stride[positions.ndim - 1];
     row[axis] = integer_at(call.address[tensor::positions], positions.dtype, at);
-    if (row[axis] < 0 || row[axis] >= plan.size[size::m]) return infinirtErrorInvalidValue;
+    if (row[axis] < 0 || row[axis] >= plan.size[size::m])
+      return refuse_index("positions", row[axis], plan.size[size::m]);
   }
   for (int64_t pair = 0; pair < half; pair += kMostPairs) {
     const int64_t pairs = std::min(kMostPairs, half - pair);

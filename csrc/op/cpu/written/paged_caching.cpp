@@ -29,7 +29,8 @@ infinirtError_t run(const WrittenCall& call, int64_t first, int64_t last) {
     for (int64_t token = first; token < last; ++token) {
       const int64_t slot = integer_at(call.address[tensor::slot_mapping], slots.dtype, token * slots.stride[0]);
       if (slot < 0) continue;
-      if (slot >= plan.size[size::n] * plan.size[size::p]) return infinirtErrorInvalidValue;
+      if (slot >= plan.size[size::n] * plan.size[size::p])
+        return refuse_index("slot_mapping", slot, plan.size[size::n] * plan.size[size::p]);
       store<T>(call, tensor::k_cache, tensor::k, plan.size[size::d], slot, token);
       store<T>(call, tensor::v_cache, tensor::v, plan.size[size::e], slot, token);
     }

@@ -72,7 +72,7 @@ infinirtError_t run(const WrittenCall& call, int64_t first, int64_t last) {
       const int64_t rest = item / positions, s = item % positions;
       const int64_t at = offset_of_rest(ids, rest) + s * ids.stride[ids.ndim - 1];
       const int64_t position = integer_at(call.address[tensor::pos_ids], ids.dtype, at);
-      if (position < 0 || position >= plan.size[size::m]) return infinirtErrorInvalidValue;
+      if (position < 0 || position >= plan.size[size::m]) return refuse_index("pos_ids", position, plan.size[size::m]);
       T* to = call.at<T>(tensor::y) + offset_of_rest(y, rest) + s * y.stride[y.ndim - 3];
       const T* from = call.at<const T>(tensor::x) + offset_of_rest(x, rest) + s * x.stride[x.ndim - 3];
       for (int64_t pair = 0; pair < half; pair += kMostPairs) {

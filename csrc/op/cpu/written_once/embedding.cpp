@@ -24,7 +24,7 @@ infinirtError_t run(const WrittenCall& call, int64_t first, int64_t last) {
     using T = typename decltype(tag)::type;
     for (int64_t item = first; item < last; ++item) {
       const int64_t row = integer_at(call.address[tensor::input], input.dtype, offset_of_rest(input, item));
-      if (row < 0 || row >= plan.size[size::v]) return infinirtErrorInvalidValue;
+      if (row < 0 || row >= plan.size[size::v]) return refuse_index("input", row, plan.size[size::v]);
       T* to = call.at<T>(tensor::output) + offset_of_rest(output, item);
       const T* from = call.at<const T>(tensor::weight) + row * weight.stride[0];
       if (step_out == 1 && step_in == 1) {

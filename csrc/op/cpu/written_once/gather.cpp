@@ -51,7 +51,7 @@ infinirtError_t run(const WrittenCall& call, int64_t first, int64_t last) {
         }
         for (int64_t j = begin; j < end; ++j) {
           const int64_t row = numbers[j * step_index];
-          if (is_outside(row, rows)) return infinirtErrorInvalidValue;
+          if (is_outside(row, rows)) return refuse_index("index", row, rows);
           to[j * step_out] = from[row * step_rows + j * step_in];
         }
       }

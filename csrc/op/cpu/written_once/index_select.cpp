@@ -41,7 +41,7 @@ infinirtError_t run(const WrittenCall& call, int64_t first, int64_t last) {
         const T* from = call.at<const T>(tensor::input) + offset_of_rest(input, before);
         for (int64_t j = begin; j < end; ++j) {
           const int64_t row = numbers[j * step];
-          if (is_outside(row, rows)) return infinirtErrorInvalidValue;
+          if (is_outside(row, rows)) return refuse_index("index", row, rows);
           if (after == 1) {
             to[j * step_out] = from[row * step_in];
           } else if (in_runs) {

@@ -189,7 +189,7 @@ infinirtError_t run(const WrittenCall& call, int64_t first, int64_t last) {
     for (int64_t row = first; row < last; ++row) {
       const T* from = call.at<const T>(tensor::input) + offset_of_rest(input, row);
       const int64_t place = integer_at(call.address[tensor::target], target.dtype, offset_of_rest(target, row));
-      if (place < 0 || place >= classes) return infinirtErrorInvalidValue;
+      if (place < 0 || place >= classes) return refuse_index("target", place, classes);
       double lost =
           lost_by(from, step, classes, place, call.attributes[attribute::margin], call.attributes[attribute::p] == 2);
       if (weight.is_given) lost *= double(widen(call.at<const T>(tensor::weight)[place * weight.stride[0]]));

@@ -68,7 +68,7 @@ infinirtError_t update_some(const WrittenCall& call, int64_t first, int64_t last
     if (walk.along_last) {
       for (int64_t place = 0; place < walk.places; ++place) {
         const int64_t number = numbers[place * step_index];
-        if (is_outside(number, size)) return infinirtErrorInvalidValue;
+        if (is_outside(number, size)) return refuse_index("indices", number, size);
         update(to[number * step_out], from[place * step_update]);
       }
       continue;
@@ -76,7 +76,7 @@ infinirtError_t update_some(const WrittenCall& call, int64_t first, int64_t last
     for (int64_t place = 0; place < walk.places; ++place) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t number = numbers[place * step_index + i * next_index];
-        if (is_outside(number, size)) return infinirtErrorInvalidValue;
+        if (is_outside(number, size)) return refuse_index("indices", number, size);
         update(to[number * step_out + i * next_out], from[place * step_update + i * next_update]);
       }
     }

@@ -20,7 +20,7 @@ infinirtError_t run(const WrittenCall& call, int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i) {
       const int64_t row =
           integer_at(call.address[tensor::input_offsets], offsets.dtype, (i + 1) * offsets.stride[0]) - 1;
-      if (is_outside(row, plan.rest)) return infinirtErrorInvalidValue;
+      if (is_outside(row, plan.rest)) return refuse_index("input_offsets less 1", row, plan.rest);
       copy_line(call.at<T>(tensor::output) + i * output.stride[1], output.stride[2],
                 call.at<const T>(tensor::hidden_states) + offset_of_rest(hidden, row), hidden.stride[hidden.ndim - 1],
                 plan.size[size::d]);

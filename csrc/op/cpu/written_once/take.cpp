@@ -22,7 +22,7 @@ infinirtError_t run(const WrittenCall& call, int64_t first, int64_t last) {
       for (int64_t item = first; item < last; ++item) {
         int64_t place = call.at<const Index>(tensor::indices)[side_by_side ? item : offset_of_rest(indices, item)];
         if (place < 0) place += count;
-        if (is_outside(place, count)) return infinirtErrorInvalidValue;
+        if (is_outside(place, count)) return refuse_index("indices", place < 0 ? place - count : place, count);
         const int64_t from = in_run ? place : offset_in(input, 0, input.ndim, place);
         call.at<T>(tensor::output)[side_by_side ? item : offset_of_rest(output, item)] =
             call.at<const T>(tensor::input)[from];
