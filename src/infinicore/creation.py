@@ -33,8 +33,11 @@ _Sizes = Sequence[int]
 _Dtype = _core.dtype | None
 
 
-def empty(size: _Sizes, *, dtype: _Dtype = None, device: Any = None, pin_memory: bool = False) -> Tensor:
-    """A contiguous tensor whose elements are whatever the memory holds; float32, on the thread's current device.
+def empty(
+    size: _Sizes | int, *more: int, dtype: _Dtype = None, device: Any = None, pin_memory: bool = False
+) -> Tensor:
+    """A contiguous tensor whose elements are whatever the memory holds; float32, on the thread's current device. Sizes are one sequence, or
+    one by one.
 
     `pin_memory` puts it into page-locked memory of the host, for copies from and to a device that do not wait.
 
@@ -44,13 +47,13 @@ def empty(size: _Sizes, *, dtype: _Dtype = None, device: Any = None, pin_memory:
     """
     wanted = float32 if dtype is None else dtype
     if pin_memory:
-        return _pinned(sizes([size]), wanted, device)
-    return _core.empty(place_for(device), wanted, _shape(size))
+        return _pinned(sizes([size, *more]), wanted, device)
+    return _core.empty(place_for(device), wanted, _shape(size, more))
 
 
-def _shape(size: _Sizes) -> _Sizes:
+def _shape(size: _Sizes | int, more: tuple[int, ...]) -> _Sizes:
     """Sizes as given, where they are a list already: reading them checks each."""
-    return size if type(size) is list else sizes([size])
+    return size if type(size) is list and not more else sizes([size, *more])
 
 
 def _pinned(size: list[int], dtype: _core.dtype, device: Any) -> Tensor:
@@ -100,20 +103,24 @@ def _checked(given: Any) -> _core.dtype:
     return given
 
 
-def zeros(size: _Sizes, *, dtype: _Dtype = None, device: Any = None, pin_memory: bool = False) -> Tensor:
-    """A tensor of zeros."""
+def zeros(
+    size: _Sizes | int, *more: int, dtype: _Dtype = None, device: Any = None, pin_memory: bool = False
+) -> Tensor:
+    """A tensor of zeros; sizes as for `empty`."""
     if pin_memory:
-        return empty(size, dtype=dtype, device=device, pin_memory=True).zero_()
+        return empty(size, *more, dtype=dtype, device=device, pin_memory=True).zero_()
     wanted = float32 if dtype is None else dtype
-    return _core.filled(place_for(device), wanted, _shape(size), bytes(_checked(wanted).itemsize))
+    return _core.filled(place_for(device), wanted, _shape(size, more), bytes(_checked(wanted).itemsize))
 
 
-def ones(size: _Sizes, *, dtype: _Dtype = None, device: Any = None, pin_memory: bool = False) -> Tensor:
-    """A tensor of ones."""
+def ones(
+    size: _Sizes | int, *more: int, dtype: _Dtype = None, device: Any = None, pin_memory: bool = False
+) -> Tensor:
+    """A tensor of ones; sizes as for `empty`."""
     if pin_memory:
-        return empty(size, dtype=dtype, device=device, pin_memory=True).fill_(1)
+        return empty(size, *more, dtype=dtype, device=device, pin_memory=True).fill_(1)
     wanted = float32 if dtype is None else dtype
-    return _core.filled(place_for(device), wanted, _shape(size), _encoded(1, _checked(wanted)))
+    return _core.filled(place_for(device), wanted, _shape(size, more), _encoded(1, _checked(wanted)))
 
 
 def full(size: _Sizes, fill_value: float, *, dtype: _Dtype = None, device: Any = None) -> Tensor:

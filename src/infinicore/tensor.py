@@ -42,14 +42,26 @@ class Tensor(_core.TensorBase):
     def __getitem__(self, key: Any) -> Tensor:
         return self._strided(*_views.indexed(self.shape, self.stride(), key))
 
+    @staticmethod
+    def _assign(part: Tensor, value: Tensor) -> None:
+        from ._views import broadcast
+
+        try:
+            broadcast(value.shape, value.stride(), part.shape)
+        except ValueError:
+            raise ValueError(
+                f"what is assigned has the shape {value.shape}, and cannot be repeated to the part's, {part.shape}"
+            ) from None
+        part.copy_(value)
+
     def __setitem__(self, key: Any, value: Any) -> None:
         part = self[key]
         if isinstance(value, Tensor):
-            part.copy_(value)
+            self._assign(part, value)
         elif hasattr(value, "__array_interface__") and value.ndim:  # an array of NumPy's
             from .creation import from_numpy
 
-            part.copy_(from_numpy(value, device=self._place))
+            self._assign(part, from_numpy(value, device=self._place))
         elif isinstance(value, list | tuple):
             raise TypeError(
                 f"a {type(value).__name__} cannot be assigned to elements of a tensor: give a number, a tensor, or an array, such as "

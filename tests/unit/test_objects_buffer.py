@@ -70,8 +70,15 @@ def test_copies_need_equal_sizes(device: infinirt.Device) -> None:
         device.allocate(8).copy_from(b"1234")
     with pytest.raises(BufferError):
         device.allocate(4).copy_to(b"1234")
-    with pytest.raises(ValueError, match="not contiguous"):
+    with pytest.raises(ValueError, match="do not lie side by side"):
         device.allocate(4).copy_from(np.zeros(8, "uint8")[::2])
+
+
+def test_read_only_arrays_are_no_destination(device: infinirt.Device) -> None:
+    target = np.zeros(16, np.uint8)
+    target.flags.writeable = False
+    with pytest.raises(ValueError, match=r"dst, an object of 'numpy\.ndarray', is read-only"):
+        device.allocate(16).copy_to(target)
 
 
 @pytest.mark.parametrize("size", [1, 16, 1000, 100_000])

@@ -16,6 +16,31 @@ namespace infinirt::objects {
 namespace {
 
 // One side of a copy: a Buffer, or host memory behind the buffer protocol.
+// Objects say in their own words, by exceptions of their own, that they do not show their memory; what one can do about it is ours to say.
+void say_why_not(PyObject* object, bool writable) {
+  Py_buffer view;
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  const auto shows = [&](int how) {
+    if (PyObject_GetBuffer(object, &view, how) < 0) return PyErr_Clear(), false;
+    PyBuffer_Release(&view);
+    return true;
+  };
+  if (writable && shows(PyBUF_ANY_CONTIGUOUS)) {
+    PyErr_Format(type, "dst, an object of '%s', is read-only", Py_TYPE(object)->tp_name);
+  } else if (shows(PyBUF_FULL_RO)) {
+    PyErr_Format(type,
+                 "the elements of %s, an object of '%s', do not lie side by side; numpy.ascontiguousarray(...) makes "
+                 "an array whose elements do",
+                 writable ? "dst" : "src", Py_TYPE(object)->tp_name);
+  } else {
+    return PyErr_Restore(type, value, trace);
+  }
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(trace);
+}
+
 class Side {
  public:
   Side() = default;
@@ -46,7 +71,7 @@ class Side {
       return false;
     }
     if (PyObject_GetBuffer(object, view.get(), PyBUF_ANY_CONTIGUOUS | (writable ? PyBUF_WRITABLE : 0)) < 0)
-      return false;
+      return say_why_not(object, writable), false;
     view_ = view.release();
     pointer = static_cast<char*>(view_->buf);
     size = static_cast<size_t>(view_->len);
