@@ -15,7 +15,6 @@ namespace infinirt::objects {
 
 namespace {
 
-// One side of a copy: a Buffer, or host memory behind the buffer protocol.
 // Objects say in their own words, by exceptions of their own, that they do not show their memory; what one can do about it is ours to say.
 void say_why_not(PyObject* object, bool writable) {
   Py_buffer view;
@@ -41,6 +40,7 @@ void say_why_not(PyObject* object, bool writable) {
   Py_XDECREF(trace);
 }
 
+// One side of a copy: a Buffer, or host memory behind the buffer protocol.
 class Side {
  public:
   Side() = default;

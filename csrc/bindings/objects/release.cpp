@@ -13,7 +13,9 @@ namespace {
 StreamObject* as_stream(const python::Ref& reference) { return reinterpret_cast<StreamObject*>(reference.get()); }
 
 // Of another device type than the memory's.
-bool is_foreign(const StreamObject* stream, const DeviceObject* device) { return stream->device->type != device->type; }
+bool is_foreign(const StreamObject* stream, const DeviceObject* device) {
+  return stream->device && stream->device->type != device->type;
+}
 
 // A block on its way back: the Buffer object itself may be gone already.
 struct Block {
