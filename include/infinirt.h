@@ -1655,8 +1655,8 @@ INFINIRT_API infinirtError_t infinirtStreamSynchronize(infinirtStream_t stream);
 
 /**
  * Makes later work of the stream wait for the event's most recent record; recording it again later does not
- * matter. Does not block the host. The event may belong to another device; one that was never recorded is no
- * wait.
+ * matter. Does not block the host, except where a GPU waits for a copy that the CPU device makes to or from a
+ * GPU. The event may belong to another device; one that was never recorded is no wait.
  */
 INFINIRT_API infinirtError_t infinirtStreamWaitEvent(
     infinirtStream_t stream, infinirtEvent_t event, unsigned int flags INFINIRT_DEFAULT(0));
