@@ -39,7 +39,7 @@ def empty(
     """A contiguous tensor whose elements are whatever the memory holds; float32, on the thread's current device. Sizes are one sequence, or
     one by one.
 
-    `pin_memory` puts it into page-locked memory of the host, for copies from and to a device that do not wait.
+    `pin_memory` puts it into page-locked memory of the host, which devices copy from and to fastest.
 
     >>> import infinicore
     >>> infinicore.empty([2, 3], dtype=infinicore.int8).stride()

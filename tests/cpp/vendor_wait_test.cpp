@@ -13,21 +13,18 @@ using infinirt::Backend;
 using infinirt::CrossCopy;
 using infinirt::Event;
 using infinirt::HandleKind;
-using infinirt::Point;
 using infinirt::Stream;
-using infinirt::Timeline;
 using infinirt::Work;
 using infinirt::WorkType;
 
 namespace {
 
-std::atomic<int> g_copies{0}, g_inside{0};
+std::atomic<int> g_inside{0};
 std::atomic<bool> g_hold{false};
 
 infinirtError_t copy_now(const CrossCopy&) {
   ++g_inside;
   while (g_hold.load()) std::this_thread::yield();
-  ++g_copies;
   return infinirtSuccess;
 }
 

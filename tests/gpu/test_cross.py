@@ -363,10 +363,19 @@ def test_a_copy_that_waits_lets_other_threads_run() -> None:
     assert run_python(WAITING_COPY.format(folder=str(Path(__file__).parent))) == "copied\n"
 
 
+def wait_inside_the_driver() -> None:
+    """Calls that wait for the GPU there, or may."""
+    with using("nvidia"):
+        more, stream = ok(rt.infinirtMalloc(64 << 20)), ok(rt.infinirtStreamCreateWithFlags(1))
+        ok(rt.infinirtFree(more))
+        ok(rt.infinirtStreamDestroy(stream))
+        ok(rt.infinirtDeviceSynchronize())
+
+
 CROSSING = """
 import sys
 sys.path.insert(0, {folder!r})
-from test_cross import Kind, Pair, check_same, ok, rt, using
+from test_cross import Kind, Pair, check_same, ok, rt, using, wait_inside_the_driver
 pair = Pair(1 << 15)
 with using("cpu"):
     copied = ok(rt.infinirtEventCreateWithFlags(2))
@@ -382,11 +391,7 @@ for turn in range(20):
     ok(rt.infinirtMemcpyAsync(pair.gpu, pair.cpu, 1 << 15, Kind.infinirtMemcpyDefault, pair.cpu_stream))
     ok(rt.infinirtEventRecord(copied, pair.cpu_stream))
     ok(rt.infinirtStreamWaitEvent(pair.gpu_stream, copied, 0))
-    with using("nvidia"):  # calls that wait for the GPU inside the driver, or may
-        more, stream = ok(rt.infinirtMalloc(64 << 20)), ok(rt.infinirtStreamCreateWithFlags(1))
-        ok(rt.infinirtFree(more))
-        ok(rt.infinirtStreamDestroy(stream))
-        ok(rt.infinirtDeviceSynchronize())
+    wait_inside_the_driver()
 check_same(pair.get("nvidia"), bytes([9]) * (1 << 15))
 print("crossed")
 """
@@ -400,7 +405,7 @@ def test_calls_that_wait_for_the_gpu_do_not_stop_a_copy_that_the_gpu_waits_for()
 SETTING = """
 import sys
 sys.path.insert(0, {folder!r})
-from test_cross import Kind, Pair, check_same, ok, rt, using
+from test_cross import Kind, Pair, check_same, ok, rt, using, wait_inside_the_driver
 pair = Pair(1 << 15)
 with using("cpu"):
     written = ok(rt.infinirtEventCreateWithFlags(2))
@@ -417,11 +422,7 @@ for turn in range(20):
     ok(rt.infinirtEventRecord(written, pair.cpu_stream))
     ok(rt.infinirtStreamWaitEvent(behind, written, 0))
     assert int(rt.infinirtStreamQuery(behind)[0]) == 600
-    with using("nvidia"):  # calls that wait for the GPU inside the driver, or may
-        more, stream = ok(rt.infinirtMalloc(64 << 20)), ok(rt.infinirtStreamCreateWithFlags(1))
-        ok(rt.infinirtFree(more))
-        ok(rt.infinirtStreamDestroy(stream))
-        ok(rt.infinirtDeviceSynchronize())
+    wait_inside_the_driver()
     check_same(pair.get("cpu"), bytes([turn]) * (1 << 15))
 print("set")
 """

@@ -175,7 +175,7 @@ class Worker {
       const bool is_whole = count == nest_.size[0] && nest_.levels > 1;
       const int64_t rows = is_whole ? std::min((end - begin) / count, nest_.size[1] - position.at[1]) : 1;
       const int64_t to_step = is_whole ? nest_.stride[0][1] : 0, from_step = is_whole ? nest_.stride[1][1] : 0;
-      // Of rows that lie apart the next ones, which may be in other pages: those no machine foresees.
+      // Of rows that lie apart the next ones, which may be in other pages; not where that only costs time (machine.h).
       constexpr int64_t kRowsAhead = 4;
       const int64_t bytes = count * size;
       const bool asks = looks_ahead_ && bytes <= 4096 && (from_step != bytes || to_step != bytes);

@@ -27,20 +27,20 @@ void update_slice(T* to, const TensorView& output, const T* from, const TensorVi
   for (int64_t i = begin; i < end; ++i) update(to[offset_of_after(output, i)], from[offset_of_after(source, i)]);
 }
 
-// Slices of one element. False: an index is out of range.
+// Slices of one element.
 template <class T, class Update>
-bool update_line(const WrittenCall& call, int idx, int64_t indices, int64_t rows, T* to, int64_t to_step, const T* from,
-                 int64_t from_step, Update update) {
+infinirtError_t update_line(const WrittenCall& call, int idx, int64_t indices, int64_t rows, T* to, int64_t to_step,
+                            const T* from, int64_t from_step, Update update) {
   const TensorView& index = call.plan.tensor[idx];
   return with_index_type(index.dtype, [&](auto tag) {
     using Index = typename decltype(tag)::type;
     const Index* numbers = call.at<const Index>(idx);
     for (int64_t j = 0; j < indices; ++j) {
       const int64_t row = numbers[j * index.stride[0]];
-      if (is_outside(row, rows)) return refuse_index("index", row, rows), false;
+      if (is_outside(row, rows)) return refuse_index("index", row, rows);
       update(to[row * to_step], from[j * from_step]);
     }
-    return true;
+    return infinirtSuccess;
   });
 }
 
@@ -57,8 +57,9 @@ infinirtError_t update_slices(const WrittenCall& call, int out, int src, int idx
     T* to = call.at<T>(out) + offset_of_rest(output, before);
     const T* from = call.at<const T>(src) + offset_of_rest(source, before);
     if (plan.after == 1) {
-      if (!update_line<T>(call, idx, indices, rows, to, output.stride[plan.dim], from, source.stride[plan.dim], update))
-        return infinirtErrorInvalidValue;
+      if (auto error = update_line<T>(call, idx, indices, rows, to, output.stride[plan.dim], from,
+                                      source.stride[plan.dim], update))
+        return error;
       continue;
     }
     for (int64_t j = 0; j < indices; ++j) {
