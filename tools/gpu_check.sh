@@ -49,6 +49,8 @@ part install 60 cmake --install "$BUILD_DIR" --prefix "$STAGE"
 
 export PYTHONPATH=$STAGE${PYTHONPATH:+:$PYTHONPATH}
 export PYTHONUNBUFFERED=1
+# A test that hangs says where, and ends the part instead of using its time up.
+export PYTEST_ADDOPTS="-p no:cacheprovider -o faulthandler_timeout=90 -o faulthandler_exit_on_timeout=true"
 export INFINIRT_CPP_BUILD_ROOT=$PWD/$BUILD_DIR/cpp INFINIRT_CPP_RELEASE_TREE=$PWD/$BUILD_DIR
 export CMAKE_BUILD_PARALLEL_LEVEL=$JOBS
 part import 30 "$PYTHON" -m infinirt --lib-dir
@@ -61,7 +63,7 @@ in_parts() {
     local count=$1 index code=0 processes=()
     shift
     for ((index = 1; index <= count; index++)); do
-        "$PYTHON" -m pytest -q -p no:cacheprovider --part="$index/$count" "$@" >"$REPORT_DIR/part-$index.log" 2>&1 &
+        "$PYTHON" -m pytest -q --part="$index/$count" "$@" >"$REPORT_DIR/part-$index.log" 2>&1 &
         processes+=($!)
     done
     for ((index = 1; index <= count; index++)); do
@@ -79,7 +81,7 @@ export PYTHON REPORT_DIR
 if wanted tests; then
     part operators "${TEST_LIMIT:-420}" bash -c 'in_parts "$@"' - "$JOBS" -m "gpu and not soak" --require-gpu tests/ops \
         tests/infinicore "$@"
-    part tests "${TEST_LIMIT:-420}" "$PYTHON" -m pytest -q -p no:cacheprovider -m "gpu and not soak" --require-gpu tests \
+    part tests "${TEST_LIMIT:-420}" "$PYTHON" -m pytest -q -m "gpu and not soak" --require-gpu tests \
         --ignore=tests/ops --ignore=tests/infinicore "$@"
 fi
 if wanted suite; then
@@ -88,7 +90,7 @@ fi
 # API errors are left out: tests make them on purpose, and the library itself when it looks at addresses of the host.
 if wanted memcheck; then
     part memcheck "${MEMCHECK_LIMIT:-240}" compute-sanitizer --tool memcheck --report-api-errors no --error-exitcode 9 \
-        --target-processes all "$PYTHON" -m pytest -q -p no:cacheprovider -m "memcheck and not soak" --require-gpu tests
+        --target-processes all "$PYTHON" -m pytest -q -m "memcheck and not soak" --require-gpu tests
 fi
 if wanted kit; then
     # Most of it is compiling the operators' kernels, where they are not on disk yet.

@@ -38,8 +38,9 @@ struct BackendExtensions {
   infinirtError_t (*QuietEventQuery)(infinirtEvent_t) = nullptr;
   infinirtError_t (*QuietEventSynchronize)(infinirtEvent_t) = nullptr;
   infinirtError_t (*QuietDeviceSynchronize)() = nullptr;
-  // What an event stands for now, for streams of other backends: made, waited for on any thread, dropped once.
-  infinirtError_t (*SnapshotEvent)(infinirtEvent_t, void** snapshot) = nullptr;
+  // What an event stands for now, for a stream of another backend: made, waited for on any thread, dropped once. `lane` is for the
+  // backend, null at first and the same for all waits of that stream, which come in this order.
+  infinirtError_t (*SnapshotEvent)(infinirtEvent_t, void** lane, void** snapshot) = nullptr;
   void (*WaitForSnapshot)(void*) = nullptr;
   void (*DropSnapshot)(void*) = nullptr;
   infinirtError_t (*CopyNow)(const CrossCopy&) = nullptr;  // between its memory and the host's

@@ -59,7 +59,7 @@ infinirtError_t wait_for_native_event(Stream& stream, const Backend& native, inf
                 "event belongs to device type '%s'; a wait for it cannot be captured", native.name.c_str());
   }
   void* snapshot = nullptr;
-  if (auto error = native.extensions.SnapshotEvent(event, &snapshot)) return error;
+  if (auto error = native.extensions.SnapshotEvent(event, &stream.native_lane, &snapshot)) return error;
   Work work;
   work.type = WorkType::Host;
   work.host = {native.extensions.WaitForSnapshot, snapshot, native.extensions.DropSnapshot};

@@ -456,17 +456,20 @@ def test_waits_across_types_leave_a_capture_alone(mode: str) -> None:
     import infinirt
 
     cpu, gpu = infinirt.Device("cpu"), infinirt.Device("nvidia")
-    captured, working, ours = gpu.create_stream(), gpu.create_stream(), cpu.create_stream()
+    captured, working = gpu.create_stream(), gpu.create_stream()
+    ours = [cpu.create_stream() for _ in range(3)]
     memory = gpu.allocate(4096, stream=captured)
     gate = threading.Event()
     with infinirt.capture(captured, mode=mode) as graph:
         memory.fill(3, stream=captured)
-        for _ in range(70):  # more than one page of words
-            ours.wait(working.record())
-            ours.launch_host_func(gate.wait, 10)
-            working.wait(ours.record())
+        for stream in ours:  # the first wait makes a stream in the driver, which may wait for the GPU
+            stream.wait(working.record())
+        for stream in 25 * ours:  # more than one page of words
+            stream.wait(working.record())
+            stream.launch_host_func(gate.wait, 10)
+            working.wait(stream.record())
     gate.set()
-    ours.sync()
+    cpu.sync()
     working.sync()
     graph.graph.instantiate().launch(captured)
     captured.sync()
@@ -474,6 +477,22 @@ def test_waits_across_types_leave_a_capture_alone(mode: str) -> None:
     memory.copy_to(back, stream=captured)
     captured.sync()
     assert set(back) == {3}
+
+
+def test_hundreds_of_waits_of_one_stream_are_under_way() -> None:
+    import infinirt
+
+    cpu, gpu = infinirt.Device("cpu"), infinirt.Device("nvidia")
+    ours, theirs = cpu.create_stream(), gpu.create_stream()
+    gate = threading.Event()
+    order: list[int] = []
+    threading.Timer(0.2, gate.set).start()
+    for turn in range(300):
+        ours.wait(theirs.record())
+        ours.launch_host_func(lambda turn=turn: (gate.wait(10), order.append(turn)))
+        theirs.wait(ours.record())
+    theirs.sync()
+    assert order == list(range(300))
 
 
 MOVING = """

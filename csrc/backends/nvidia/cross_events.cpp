@@ -1,5 +1,7 @@
 #include "backends/nvidia/cross_events.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
 #include <climits>
@@ -13,6 +15,7 @@
 #include <vector>
 
 #include "backends/nvidia/around_calls.h"
+#include "backends/nvidia/host_function.h"
 #include "backends/nvidia/real_library.h"
 #include "core/handle.h"
 #include "core/mutex.h"
@@ -220,96 +223,178 @@ infinirtError_t StreamWaitEvent(infinirtStream_t stream, infinirtEvent_t event, 
 }
 
 // ---- a stream of the CPU waits for a GPU
-// A later record of the event must not move what is waited for: a stream of our own waits for the event as it is now, and says so behind
-// it. It is used again once it has been waited for, and not before: on one stream for all, a wait would also be one for the waits in
-// front of it, and could never end.
+// A later record of the event must not move what is waited for: a stream of the driver's waits for the event as it is now, and says so
+// behind it. A stream of the CPU's has one for all its waits, its lane. That adds no order that is not there: what is behind a wait on
+// the CPU's stream is behind all earlier ones. With one lane for several, two waits that need each other would never end. With one per
+// wait, many would be made, and the driver waits for all of the GPU's work in about one of forty creations.
 // The thread that waits makes no call of the driver's meanwhile, since a GPU's stream may wait for that thread in turn (see above): it
-// looks at a word that the stream writes. A callback comes behind that; after an error of the GPU's it is all that comes.
+// looks at a word that the lane writes. A callback comes behind that; after an error of the GPU's it is all that comes. The driver
+// lets 57 callbacks of a stream be under way, and waits before it takes the next; so a lane with kFull waits is left for another one.
 
 namespace {
 
-struct Snapshot {
+constexpr int kFull = 32;
+
+// Never freed.
+struct Lane {
   infinirtStream_t stream = nullptr;
-  SharedWord shared;
-  Word called_back{0};
-  std::atomic<int> owners{0};  // who waits, and the callback
+  SharedWord shared;  // the last wait that is over, by the GPU
+  Word called_back{0};  // the last one that the callback came for
+
+  Mutex mutex;  // what is enqueued, and `issued`
+  uint32_t issued = 0;  // the last wait
+
+  // --- under the mutex of Lanes
+  int waits = 0;  // under way, by the GPU or by who waits
+  bool attached =
+      false;  // to a stream of the CPU's, which keeps it when it is recycled; else it is idle, or will be when `waits` is 0
   int reset = 0;  // how often a device had been reset when it was made
+};
+
+struct Lanes {
+  Mutex mutex;  // also for all streams' pointers to their lanes
+  std::vector<Lane*> idle;
+  int resets = 0;
+
+  bool is_usable(const Lane* lane) const { return lane && lane->reset == resets && lane->waits < kFull; }
+  void rest_if_over(Lane& lane) {
+    if (!lane.attached && lane.waits == 0 && lane.reset == resets) idle.push_back(&lane);
+  }
+};
+Lanes& lanes() {
+  static auto* instance = [] {
+    pthread_atfork(nullptr, nullptr, [] { lanes().mutex.reset_after_fork(); });  // the holder is not in the child
+    return new Lanes;
+  }();
+  return *instance;
+}
+
+infinirtError_t make_lane(Lane** out) {
+  auto made = std::make_unique<Lane>();
+  {
+    std::lock_guard guard(lanes().mutex);
+    made->reset = lanes().resets;
+  }
+  if (auto error = real.StreamCreateWithFlags(&made->stream, infinirtStreamNonBlocking)) return error;
+  if (auto error = take_word(&made->shared)) {
+    real.StreamDestroy(made->stream);
+    return error;
+  }
+  made->shared.word->store(0, std::memory_order_relaxed);
+  *out = made.release();
+  return infinirtSuccess;
+}
+
+// The lane of the stream with this slot, with one wait more; null: there is none that can be used.
+Lane* current_lane(void* const* slot) {
+  std::lock_guard guard(lanes().mutex);
+  auto* lane = static_cast<Lane*>(*slot);
+  if (!lanes().is_usable(lane)) return nullptr;
+  ++lane->waits;
+  return lane;
+}
+
+// An idle lane or a new one becomes that of the stream, unless another thread was faster; with one wait more.
+infinirtError_t change_lane(void** slot, Lane** out) {
+  Lane* lane = nullptr;
+  {
+    std::lock_guard guard(lanes().mutex);
+    if (!lanes().idle.empty()) {
+      lane = lanes().idle.back();
+      lanes().idle.pop_back();
+    }
+  }
+  if (!lane) {
+    if (auto error = make_lane(&lane)) return error;
+  }
+  std::lock_guard guard(lanes().mutex);
+  auto* old = static_cast<Lane*>(*slot);
+  if (lanes().is_usable(old)) {
+    lanes().rest_if_over(*lane);
+    lane = old;
+  } else {
+    if (old) old->attached = false;  // it has waits, or went with a reset
+    lane->attached = true;
+    *slot = lane;
+  }
+  ++lane->waits;
+  *out = lane;
+  return infinirtSuccess;
+}
+
+void end_wait(Lane& lane) {
+  std::lock_guard guard(lanes().mutex);
+  --lane.waits;
+  lanes().rest_if_over(lane);
+}
+
+struct Snapshot {
+  Lane& lane;
+  uint32_t value;
+  std::atomic<int> owners{2};  // who waits, and the callback
   bool is_passed() const {
-    return called_back.load(std::memory_order_acquire) != 0 || shared.word->load(std::memory_order_acquire) != 0;
+    const auto reached = [this](const Word& word) {
+      return static_cast<int32_t>(word.load(std::memory_order_acquire) - value) >= 0;
+    };
+    return reached(*lane.shared.word) || reached(lane.called_back);
   }
 };
 
 constexpr int kSpin = 200;  // a few microseconds: most waits are for work that is nearly done
 constexpr long kFirstNap = 100'000, kLongestNap = 3'000'000;  // nanoseconds
 
-struct IdleSnapshots {
-  Mutex mutex;
-  std::vector<Snapshot*> list;
-  int resets = 0;
-};
-IdleSnapshots& idle_snapshots() {
-  static auto* instance = new IdleSnapshots;
-  return *instance;
+void release(Snapshot* snapshot) {
+  if (snapshot->owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  end_wait(snapshot->lane);
+  delete snapshot;
 }
 
-infinirtError_t take_snapshot(Snapshot** out) {
-  int resets = 0;
-  {
-    auto& idle = idle_snapshots();
-    std::lock_guard guard(idle.mutex);
-    if (!idle.list.empty()) {
-      *out = idle.list.back();
-      idle.list.pop_back();
-      return infinirtSuccess;
-    }
-    resets = idle.resets;
+// Unlike a host function it is called after an error, too.
+void call_back(infinirtStream_t, infinirtError_t, void* data) {
+  auto* passed = static_cast<Snapshot*>(data);
+  passed->lane.called_back.store(passed->value, std::memory_order_release);
+  futex_wake(&passed->lane.called_back, INT_MAX);
+  release(passed);
+}
+
+infinirtError_t enqueue(Lane& lane, infinirtEvent_t event, Snapshot** out) {
+  static const ValueCall write_value = find_value_call("cuStreamWriteValue32");
+  std::lock_guard guard(lane.mutex);
+  if (auto error = real.StreamWaitEvent(lane.stream, event, 0)) return error;
+  auto made = std::unique_ptr<Snapshot>(new Snapshot{lane, lane.issued + 1});
+  const bool written = write_value && write_value(lane.stream, lane.shared.address, made->value, 0) == 0;
+  lane.issued = made->value;
+  if (auto error = real.StreamAddCallback(lane.stream, call_back, made.get(), 0)) {
+    if (!written) return error;
+    made->owners.store(1, std::memory_order_relaxed);
   }
-  auto made = std::make_unique<Snapshot>();
-  made->reset = resets;
-  if (auto error = take_word(&made->shared)) return error;
-  if (auto error = real.StreamCreateWithFlags(&made->stream, infinirtStreamNonBlocking)) return error;
   *out = made.release();
   return infinirtSuccess;
 }
 
-void release(Snapshot* snapshot) {
-  if (snapshot->owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  auto& idle = idle_snapshots();
-  std::lock_guard guard(idle.mutex);
-  if (snapshot->reset == idle.resets) idle.list.push_back(snapshot);
-}
-
-// Unlike a host function it is called after an error, too.
-void call_back(infinirtStream_t, infinirtError_t error, void* data) {
-  auto* passed = static_cast<Snapshot*>(data);
-  passed->called_back.store(1, std::memory_order_release);
-  futex_wake(&passed->called_back, INT_MAX);
-  if (error == infinirtSuccess) release(passed);  // else its stream is of no use any more, nor is the word
-}
-
-infinirtError_t enqueue(Snapshot& snapshot, infinirtEvent_t event) {
-  static const ValueCall write_value = find_value_call("cuStreamWriteValue32");
-  snapshot.called_back.store(0, std::memory_order_relaxed);
-  snapshot.shared.word->store(0, std::memory_order_relaxed);
-  snapshot.owners.store(2, std::memory_order_relaxed);
-  if (auto error = real.StreamWaitEvent(snapshot.stream, event, 0)) return error;
-  if (write_value) write_value(snapshot.stream, snapshot.shared.address, 1, 0);  // without it the callback will do
-  return real.StreamAddCallback(snapshot.stream, call_back, &snapshot, 0);
+infinirtError_t take_snapshot(infinirtEvent_t event, Lane* lane, void** slot, Snapshot** out) {
+  const RelaxedCapture relaxed;
+  if (!lane) {
+    if (auto error = change_lane(slot, &lane)) return error;
+  }
+  const infinirtError_t error = enqueue(*lane, event, out);
+  if (error) end_wait(*lane);
+  return error;
 }
 
 }  // namespace
 
-infinirtError_t snapshot_event(infinirtEvent_t event, void** snapshot) {
+infinirtError_t snapshot_event(infinirtEvent_t event, void** slot, void** snapshot) {
   if (is_dead(event)) return refuse_dead(event, "event");
-  const RelaxedCapture relaxed;
+  Lane* lane = current_lane(slot);
   Snapshot* taken = nullptr;
-  infinirtError_t error = take_snapshot(&taken);
-  if (!error) {
-    error = enqueue(*taken, event);
-    if (error) {
-      real.StreamDestroy(taken->stream);  // what it has been given goes on; the word is not used again
-      delete taken;
-    }
+  infinirtError_t error;
+  if (!lane || host_functions_pending() || streams_await_cpu()) {
+    // Making a lane, or enqueuing to one that is full, waits for the GPU, and that perhaps for a Python function.
+    const RareWaitScope waiting;
+    error = take_snapshot(event, lane, slot, &taken);
+  } else {
+    error = take_snapshot(event, lane, slot, &taken);
   }
   if (error) return failed(FunctionId::StreamWaitEvent, error, nullptr, "event %p", shown(event));
   *snapshot = taken;
@@ -320,8 +405,12 @@ void wait_for_snapshot(void* snapshot) {
   auto* waited = static_cast<Snapshot*>(snapshot);
   for (int i = 0; i < kSpin && !waited->is_passed(); ++i) cpu_pause();
   // The callback wakes us, unless a host function of the program keeps the driver's thread: so the word is looked at again.
-  for (timespec nap{0, kFirstNap}; !waited->is_passed(); nap.tv_nsec = std::min(2 * nap.tv_nsec, kLongestNap))
-    futex_wait(&waited->called_back, 0, &nap);
+  const Word& called_back = waited->lane.called_back;
+  for (timespec nap{0, kFirstNap};; nap.tv_nsec = std::min(2 * nap.tv_nsec, kLongestNap)) {
+    const uint32_t seen = called_back.load(std::memory_order_acquire);
+    if (waited->is_passed()) return;
+    futex_wait(&called_back, seen, &nap);
+  }
 }
 
 void drop_snapshot(void* snapshot) { release(static_cast<Snapshot*>(snapshot)); }
@@ -339,9 +428,9 @@ void forget_cross_events() {
     flags().waiting.clear();
     flags().free.clear();
   }
-  std::lock_guard guard(idle_snapshots().mutex);
-  idle_snapshots().list.clear();
-  ++idle_snapshots().resets;
+  std::lock_guard guard(lanes().mutex);
+  lanes().idle.clear();
+  ++lanes().resets;
 }
 
 }  // namespace infinirt::nvidia
