@@ -49,8 +49,8 @@ part install 60 cmake --install "$BUILD_DIR" --prefix "$STAGE"
 
 export PYTHONPATH=$STAGE${PYTHONPATH:+:$PYTHONPATH}
 export PYTHONUNBUFFERED=1
-# A test that hangs says where, and ends the part instead of using its time up.
-export PYTEST_ADDOPTS="-p no:cacheprovider -o faulthandler_timeout=90 -o faulthandler_exit_on_timeout=true"
+# A test that hangs says where, and ends the part instead of using its time up. Longer than what tests give programs that they start.
+export PYTEST_ADDOPTS="-p no:cacheprovider -o faulthandler_timeout=150 -o faulthandler_exit_on_timeout=true"
 export INFINIRT_CPP_BUILD_ROOT=$PWD/$BUILD_DIR/cpp INFINIRT_CPP_RELEASE_TREE=$PWD/$BUILD_DIR
 export CMAKE_BUILD_PARALLEL_LEVEL=$JOBS
 part import 30 "$PYTHON" -m infinirt --lib-dir
@@ -85,7 +85,7 @@ if wanted tests; then
         --ignore=tests/ops --ignore=tests/infinicore "$@"
 fi
 if wanted suite; then
-    part suite "${SUITE_LIMIT:-1800}" bash -c 'in_parts "$@"' - "$JOBS" -m "not gpu and not soak" tests "$@"
+    PYTEST_ADDOPTS="-p no:cacheprovider" part suite "${SUITE_LIMIT:-1800}" bash -c 'in_parts "$@"' - "$JOBS" -m "not gpu and not soak" tests "$@"
 fi
 # API errors are left out: tests make them on purpose, and the library itself when it looks at addresses of the host.
 if wanted memcheck; then

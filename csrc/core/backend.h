@@ -39,10 +39,11 @@ struct BackendExtensions {
   infinirtError_t (*QuietEventSynchronize)(infinirtEvent_t) = nullptr;
   infinirtError_t (*QuietDeviceSynchronize)() = nullptr;
   // What an event stands for now, for a stream of another backend: made, waited for on any thread, dropped once. `lane` is for the
-  // backend, null at first and the same for all waits of that stream, which come in this order.
+  // backend: null at first, the same for all waits of that stream, which come in this order, and dropped when the stream is gone.
   infinirtError_t (*SnapshotEvent)(infinirtEvent_t, void** lane, void** snapshot) = nullptr;
   void (*WaitForSnapshot)(void*) = nullptr;
   void (*DropSnapshot)(void*) = nullptr;
+  void (*DropLane)(void** lane) = nullptr;  // of one that is not null
   infinirtError_t (*CopyNow)(const CrossCopy&) = nullptr;  // between its memory and the host's
   // Waits for the default stream of the device that has this memory; not for engines, which have streams of ours.
   infinirtError_t (*WaitForDefaultStream)(const void* pointer) = nullptr;

@@ -187,6 +187,7 @@ void retire(Stream* stream) {
     std::erase(device.streams, stream);
   }
   release_timeline(stream->timeline);
+  if (stream->native_lane) g_native_backend.load(std::memory_order_acquire)->extensions.DropLane(&stream->native_lane);
   while (Op* op = stream->spare) {
     stream->spare = op->next;
     delete op;

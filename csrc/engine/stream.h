@@ -65,7 +65,7 @@ struct Stream final : Runnable, Waiter, StepHost {
   Op* batch = nullptr;                // operations taken from the queue
   Op* done = nullptr;                 // executed ones, to be recycled
 
-  // --- the native backend's, for waits for its events (see Backend::extensions); stays when the stream is recycled
+  // --- the native backend's, for waits for its events: see Backend::extensions
   void* native_lane = nullptr;
 
   // --- capture.cpp: null unless capturing; written under the capture lock

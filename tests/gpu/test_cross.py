@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -273,6 +274,13 @@ def test_a_gpu_waits_for_the_cpu() -> None:
     pair.close()
 
 
+def wait_first(cpu_stream: object, event: object, gpu_stream: object) -> None:
+    """A first wait makes streams in the driver, which may take until the GPU has nothing to do."""
+    ok(rt.infinirtEventRecord(event, gpu_stream))
+    ok(rt.infinirtStreamWaitEvent(cpu_stream, event, 0))
+    ok(rt.infinirtStreamSynchronize(cpu_stream))
+
+
 def test_the_cpu_waits_for_a_gpu() -> None:
     """Two hops: the GPU waits for the CPU, and another stream of the CPU for the GPU."""
     gate, order, pair = threading.Event(), [], Pair(64)
@@ -280,6 +288,7 @@ def test_the_cpu_waits_for_a_gpu() -> None:
         first, last = ok(rt.infinirtEventCreateWithFlags(2)), ok(rt.infinirtStreamCreateWithFlags(1))
     with using("nvidia"):
         middle = ok(rt.infinirtEventCreateWithFlags(2))
+    wait_first(last, middle, pair.gpu_stream)
     ok(rt.infinirtLaunchHostFunc(pair.cpu_stream, lambda _: (gate.wait(60), order.append("first")), None))
     ok(rt.infinirtEventRecord(first, pair.cpu_stream))
     ok(rt.infinirtStreamWaitEvent(pair.gpu_stream, first, 0))
@@ -317,6 +326,8 @@ def test_waits_for_a_gpu_do_not_wait_for_each_other() -> None:
     with using("nvidia"):
         late, early = (ok(rt.infinirtEventCreateWithFlags(2)) for _ in range(2))
         other = ok(rt.infinirtStreamCreateWithFlags(1))
+    for stream in streams:
+        wait_first(stream, early, other)
     for turn in range(20):
         gate.clear()
         ok(rt.infinirtLaunchHostFunc(pair.cpu_stream, lambda _: gate.wait(60), None))
@@ -466,7 +477,7 @@ def test_waits_across_types_leave_a_capture_alone(mode: str) -> None:
             stream.wait(working.record())
         for stream in 25 * ours:  # more than one page of words
             stream.wait(working.record())
-            stream.launch_host_func(gate.wait, 10)
+            stream.launch_host_func(gate.wait, 1)
             working.wait(stream.record())
     gate.set()
     cpu.sync()
@@ -477,6 +488,46 @@ def test_waits_across_types_leave_a_capture_alone(mode: str) -> None:
     memory.copy_to(back, stream=captured)
     captured.sync()
     assert set(back) == {3}
+
+
+def test_a_wait_for_what_a_capture_recorded_is_an_error() -> None:
+    import infinirt
+
+    captured, ours = infinirt.Device("nvidia").create_stream(), infinirt.Device("cpu").create_stream()
+    other = infinirt.Device("nvidia").create_stream()
+    with (
+        suppress(infinirt.InfiniRTError),
+        infinirt.capture(captured),
+    ):  # whether it ends well is another question
+        event = captured.record()
+        with pytest.raises(infinirt.InfiniRTError, match="captures"):
+            ours.wait(event)
+    ours.wait(other.record())  # another lane
+    ours.sync()
+
+
+KEPT = """
+import threading
+import infinirt
+cpu, gpu = infinirt.Device("cpu"), infinirt.Device("nvidia")
+ours, theirs, done = cpu.create_stream(), gpu.create_stream(), gpu.create_stream()
+first, second = done.record(), done.record()
+done.sync()
+ours.wait(first)
+ours.sync()
+flag = threading.Event()
+theirs.launch_host_func(lambda: flag.wait(60))  # keeps the driver's thread
+ours.wait(first)
+ours.wait(second)
+ours.launch_host_func(flag.set)
+ours.sync()
+theirs.sync()
+print("not kept")
+"""
+
+
+def test_waits_do_not_need_the_thread_that_calls_host_functions() -> None:
+    assert run_python(KEPT) == "not kept\n"
 
 
 def test_hundreds_of_waits_of_one_stream_are_under_way() -> None:

@@ -51,6 +51,10 @@ int device_count(const Backend&) {
 // The driver does not survive a fork. A child that did not inherit a started driver may start its own.
 void in_forked_child() {
   if (!library_is_loaded() || library().devices == 0) return;
+  unlock_cross_events_in_forked_child();
+  g_backend->extensions.SnapshotEvent = [](infinirtEvent_t, void**, void**) {
+    return fail(g_backend->refusal_code, "%s", g_backend->refusal.c_str());
+  };
   g_backend->table = unsupported_table();
   g_backend->refusal_code = infinirtErrorInitializationError;
   g_backend->refusal =
@@ -90,6 +94,7 @@ Backend* make_backend() {
   backend->extensions.SnapshotEvent = snapshot_event;
   backend->extensions.WaitForSnapshot = wait_for_snapshot;
   backend->extensions.DropSnapshot = drop_snapshot;
+  backend->extensions.DropLane = drop_lane;
   backend->extensions.CopyNow = copy_now;
   backend->extensions.WaitForDefaultStream = wait_for_default_stream;
   backend->extensions.OwnsPointer = owns_pointer;

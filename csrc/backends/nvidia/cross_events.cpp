@@ -1,7 +1,5 @@
 #include "backends/nvidia/cross_events.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <atomic>
 #include <climits>
@@ -184,15 +182,14 @@ infinirtError_t wait_for_cpu(infinirtStream_t stream, infinirtEvent_t event) {
   const RelaxedCapture relaxed;
   Flag* flag = nullptr;
   if (auto error = take_flag(&flag)) return error;
+  g_awaited.fetch_add(1, std::memory_order_relaxed);
   const int code = wait_value(stream, flag->shared.address, 1, kGreaterOrEqual);
   infinirtError_t error = static_cast<infinirtError_t>(code);
   if (!error) error = real.EventRecord(flag->passed, stream);
   if (error) {
-    flag->shared.word->store(
-        1, std::memory_order_release);  // in case the wait is in the stream; nobody knows when it is over
+    flag->wake();  // in case the wait is in the stream; nobody knows when it is over, so the flag is not used again
     return error;
   }
-  g_awaited.fetch_add(1, std::memory_order_relaxed);
   // From here on the CPU may set the word at any moment; if it has got there meanwhile, nobody else will.
   if (!point.timeline->park(flag, point.value)) flag->wake();
   auto& f = flags();
@@ -228,8 +225,9 @@ infinirtError_t StreamWaitEvent(infinirtStream_t stream, infinirtEvent_t event, 
 // the CPU's stream is behind all earlier ones. With one lane for several, two waits that need each other would never end. With one per
 // wait, many would be made, and the driver waits for all of the GPU's work in about one of forty creations.
 // The thread that waits makes no call of the driver's meanwhile, since a GPU's stream may wait for that thread in turn (see above): it
-// looks at a word that the lane writes. A callback comes behind that; after an error of the GPU's it is all that comes. The driver
-// lets 57 callbacks of a stream be under way, and waits before it takes the next; so a lane with kFull waits is left for another one.
+// looks at a word that the lane writes. A callback wakes it, and is all that comes after an error of the GPU's. Callbacks have a stream of
+// their own, since what is behind one waits for the driver's thread, which the program's host functions may keep. The driver lets 57 of a
+// stream be under way, and waits before it takes the next; so a lane with kFull waits is left for another one.
 
 namespace {
 
@@ -237,18 +235,19 @@ constexpr int kFull = 32;
 
 // Never freed.
 struct Lane {
-  infinirtStream_t stream = nullptr;
+  infinirtStream_t stream = nullptr, for_callbacks = nullptr;
   SharedWord shared;  // the last wait that is over, by the GPU
-  Word called_back{0};  // the last one that the callback came for
+  Word callbacks{0};  // how many came: what those who wait sleep on
+  std::atomic<bool> failed{false};  // a callback told of an error
 
   Mutex mutex;  // what is enqueued, and `issued`
   uint32_t issued = 0;  // the last wait
 
   // --- under the mutex of Lanes
   int waits = 0;  // under way, by the GPU or by who waits
-  bool attached =
-      false;  // to a stream of the CPU's, which keeps it when it is recycled; else it is idle, or will be when `waits` is 0
-  int reset = 0;  // how often a device had been reset when it was made
+  bool attached = false;  // to a stream of the CPU's; else it is idle, or will be when `waits` is 0
+  int reset = 0;  // how often a device had been reset when it was made; kBroken: it is not used again
+  static constexpr int kBroken = -1;
 };
 
 struct Lanes {
@@ -256,28 +255,26 @@ struct Lanes {
   std::vector<Lane*> idle;
   int resets = 0;
 
-  bool is_usable(const Lane* lane) const { return lane && lane->reset == resets && lane->waits < kFull; }
+  bool is_usable(const Lane* lane) const { return lane && is_whole(*lane) && lane->waits < kFull; }
+  bool is_whole(const Lane& lane) const { return lane.reset == resets && !lane.failed.load(std::memory_order_acquire); }
   void rest_if_over(Lane& lane) {
-    if (!lane.attached && lane.waits == 0 && lane.reset == resets) idle.push_back(&lane);
+    if (!lane.attached && lane.waits == 0 && is_whole(lane)) idle.push_back(&lane);
   }
 };
-Lanes& lanes() {
-  static auto* instance = [] {
-    pthread_atfork(nullptr, nullptr, [] { lanes().mutex.reset_after_fork(); });  // the holder is not in the child
-    return new Lanes;
-  }();
-  return *instance;
-}
+Lanes& g_lanes = *new Lanes;
 
 infinirtError_t make_lane(Lane** out) {
   auto made = std::make_unique<Lane>();
   {
-    std::lock_guard guard(lanes().mutex);
-    made->reset = lanes().resets;
+    std::lock_guard guard(g_lanes.mutex);
+    made->reset = g_lanes.resets;
   }
-  if (auto error = real.StreamCreateWithFlags(&made->stream, infinirtStreamNonBlocking)) return error;
-  if (auto error = take_word(&made->shared)) {
-    real.StreamDestroy(made->stream);
+  infinirtError_t error = real.StreamCreateWithFlags(&made->stream, infinirtStreamNonBlocking);
+  if (!error) error = real.StreamCreateWithFlags(&made->for_callbacks, infinirtStreamNonBlocking);
+  if (!error) error = take_word(&made->shared);
+  if (error) {
+    if (made->stream) real.StreamDestroy(made->stream);
+    if (made->for_callbacks) real.StreamDestroy(made->for_callbacks);
     return error;
   }
   made->shared.word->store(0, std::memory_order_relaxed);
@@ -287,9 +284,9 @@ infinirtError_t make_lane(Lane** out) {
 
 // The lane of the stream with this slot, with one wait more; null: there is none that can be used.
 Lane* current_lane(void* const* slot) {
-  std::lock_guard guard(lanes().mutex);
+  std::lock_guard guard(g_lanes.mutex);
   auto* lane = static_cast<Lane*>(*slot);
-  if (!lanes().is_usable(lane)) return nullptr;
+  if (!g_lanes.is_usable(lane)) return nullptr;
   ++lane->waits;
   return lane;
 }
@@ -298,19 +295,19 @@ Lane* current_lane(void* const* slot) {
 infinirtError_t change_lane(void** slot, Lane** out) {
   Lane* lane = nullptr;
   {
-    std::lock_guard guard(lanes().mutex);
-    if (!lanes().idle.empty()) {
-      lane = lanes().idle.back();
-      lanes().idle.pop_back();
+    std::lock_guard guard(g_lanes.mutex);
+    if (!g_lanes.idle.empty()) {
+      lane = g_lanes.idle.back();
+      g_lanes.idle.pop_back();
     }
   }
   if (!lane) {
     if (auto error = make_lane(&lane)) return error;
   }
-  std::lock_guard guard(lanes().mutex);
+  std::lock_guard guard(g_lanes.mutex);
   auto* old = static_cast<Lane*>(*slot);
-  if (lanes().is_usable(old)) {
-    lanes().rest_if_over(*lane);
+  if (g_lanes.is_usable(old)) {
+    g_lanes.rest_if_over(*lane);
     lane = old;
   } else {
     if (old) old->attached = false;  // it has waits, or went with a reset
@@ -322,10 +319,11 @@ infinirtError_t change_lane(void** slot, Lane** out) {
   return infinirtSuccess;
 }
 
-void end_wait(Lane& lane) {
-  std::lock_guard guard(lanes().mutex);
+void end_wait(Lane& lane, bool breaks = false) {
+  std::lock_guard guard(g_lanes.mutex);
+  if (breaks) lane.reset = Lane::kBroken;
   --lane.waits;
-  lanes().rest_if_over(lane);
+  g_lanes.rest_if_over(lane);
 }
 
 struct Snapshot {
@@ -333,10 +331,8 @@ struct Snapshot {
   uint32_t value;
   std::atomic<int> owners{2};  // who waits, and the callback
   bool is_passed() const {
-    const auto reached = [this](const Word& word) {
-      return static_cast<int32_t>(word.load(std::memory_order_acquire) - value) >= 0;
-    };
-    return reached(*lane.shared.word) || reached(lane.called_back);
+    return static_cast<int32_t>(lane.shared.word->load(std::memory_order_acquire) - value) >= 0 ||
+           lane.failed.load(std::memory_order_acquire);
   }
 };
 
@@ -350,24 +346,33 @@ void release(Snapshot* snapshot) {
 }
 
 // Unlike a host function it is called after an error, too.
-void call_back(infinirtStream_t, infinirtError_t, void* data) {
+void call_back(infinirtStream_t, infinirtError_t error, void* data) {
   auto* passed = static_cast<Snapshot*>(data);
-  passed->lane.called_back.store(passed->value, std::memory_order_release);
-  futex_wake(&passed->lane.called_back, INT_MAX);
+  if (error != infinirtSuccess) passed->lane.failed.store(true, std::memory_order_release);
+  passed->lane.callbacks.fetch_add(1, std::memory_order_release);
+  futex_wake(&passed->lane.callbacks, INT_MAX);
   release(passed);
 }
 
-infinirtError_t enqueue(Lane& lane, infinirtEvent_t event, Snapshot** out) {
+// `begun`: if it fails, the lane is in a capture now, or has half a wait in it.
+infinirtError_t enqueue(Lane& lane, infinirtEvent_t event, Snapshot** out, bool* begun) {
   static const ValueCall write_value = find_value_call("cuStreamWriteValue32");
+  if (!write_value) return fail(infinirtErrorNotSupported, "the driver has no cuStreamWriteValue32");
   std::lock_guard guard(lane.mutex);
   if (auto error = real.StreamWaitEvent(lane.stream, event, 0)) return error;
-  auto made = std::unique_ptr<Snapshot>(new Snapshot{lane, lane.issued + 1});
-  const bool written = write_value && write_value(lane.stream, lane.shared.address, made->value, 0) == 0;
-  lane.issued = made->value;
-  if (auto error = real.StreamAddCallback(lane.stream, call_back, made.get(), 0)) {
-    if (!written) return error;
-    made->owners.store(1, std::memory_order_relaxed);
+  *begun = true;
+  enum infinirtStreamCaptureStatus status = infinirtStreamCaptureStatusNone;
+  if (auto error = real.StreamIsCapturing(lane.stream, &status)) return error;
+  if (status != infinirtStreamCaptureStatusNone) {
+    return fail(infinirtErrorStreamCaptureUnsupported,
+                "event was recorded by a stream that captures; a stream of another device type cannot wait for it");
   }
+  auto made = std::unique_ptr<Snapshot>(new Snapshot{lane, ++lane.issued});
+  const int code = write_value(lane.stream, lane.shared.address, made->value, 0);
+  if (code != 0) return static_cast<infinirtError_t>(code);
+  // If the event is recorded again meanwhile, the callback comes at another time; it only makes the thread look at the word.
+  if (auto error = real.StreamWaitEvent(lane.for_callbacks, event, 0)) return error;
+  if (auto error = real.StreamAddCallback(lane.for_callbacks, call_back, made.get(), 0)) return error;
   *out = made.release();
   return infinirtSuccess;
 }
@@ -377,8 +382,9 @@ infinirtError_t take_snapshot(infinirtEvent_t event, Lane* lane, void** slot, Sn
   if (!lane) {
     if (auto error = change_lane(slot, &lane)) return error;
   }
-  const infinirtError_t error = enqueue(*lane, event, out);
-  if (error) end_wait(*lane);
+  bool begun = false;
+  const infinirtError_t error = enqueue(*lane, event, out, &begun);
+  if (error) end_wait(*lane, begun);
   return error;
 }
 
@@ -396,26 +402,39 @@ infinirtError_t snapshot_event(infinirtEvent_t event, void** slot, void** snapsh
   } else {
     error = take_snapshot(event, lane, slot, &taken);
   }
-  if (error) return failed(FunctionId::StreamWaitEvent, error, nullptr, "event %p", shown(event));
+  if (error) {
+    if (thread_extra(thread_state()).has_pending) return error;
+    return failed(FunctionId::StreamWaitEvent, error, nullptr, "event %p", shown(event));
+  }
   *snapshot = taken;
   return infinirtSuccess;
+}
+
+void drop_lane(void** slot) {
+  std::lock_guard guard(g_lanes.mutex);
+  auto* lane = static_cast<Lane*>(*slot);
+  *slot = nullptr;
+  lane->attached = false;
+  g_lanes.rest_if_over(*lane);
 }
 
 void wait_for_snapshot(void* snapshot) {
   auto* waited = static_cast<Snapshot*>(snapshot);
   for (int i = 0; i < kSpin && !waited->is_passed(); ++i) cpu_pause();
   // The callback wakes us, unless a host function of the program keeps the driver's thread: so the word is looked at again.
-  const Word& called_back = waited->lane.called_back;
+  const Word& callbacks = waited->lane.callbacks;
   for (timespec nap{0, kFirstNap};; nap.tv_nsec = std::min(2 * nap.tv_nsec, kLongestNap)) {
-    const uint32_t seen = called_back.load(std::memory_order_acquire);
+    const uint32_t seen = callbacks.load(std::memory_order_acquire);
     if (waited->is_passed()) return;
-    futex_wait(&called_back, seen, &nap);
+    futex_wait(&callbacks, seen, &nap);
   }
 }
 
 void drop_snapshot(void* snapshot) { release(static_cast<Snapshot*>(snapshot)); }
 
 bool streams_await_cpu() { return g_awaited.load(std::memory_order_relaxed) > 0; }
+
+void unlock_cross_events_in_forked_child() { g_lanes.mutex.reset_after_fork(); }
 
 // Page-locked memory, streams and events go with the device. What is under way keeps its own, and is not used again.
 void forget_cross_events() {
@@ -428,9 +447,9 @@ void forget_cross_events() {
     flags().waiting.clear();
     flags().free.clear();
   }
-  std::lock_guard guard(lanes().mutex);
-  lanes().idle.clear();
-  ++lanes().resets;
+  std::lock_guard guard(g_lanes.mutex);
+  g_lanes.idle.clear();
+  ++g_lanes.resets;
 }
 
 }  // namespace infinirt::nvidia
