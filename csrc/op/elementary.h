@@ -409,13 +409,13 @@ INFINIOP_INLINE float normal_tail(float z) {
 // 2^x with the bits that 16-bit floats have, off by 1e-6 of the result; x is not above 0 and not below -190.
 INFINIOP_INLINE float exp2_narrow(float x) {
   const float shifted = x + 0x1.8p23f, r = x - (shifted - 0x1.8p23f);
-  float q = 9.57009962e-3f;
-  q = rounded_once(q, r, 5.59179467e-2f);
-  q = rounded_once(q, r, 2.40247456e-1f);
-  q = rounded_once(q, r, 6.93121805e-1f);
-  q = rounded_once(q, r, 9.99999261e-1f);
-  const float power = float_of((bits_of(shifted) << 23) + (0x3F800000u + (64u << 23)));
-  return q * power * 0x1p-64f;
+  // 2^-64 times 2^r, and 2^64 times the power, which else would have no float.
+  float q = 0x1p-64f * 9.57009962e-3f;
+  q = rounded_once(q, r, 0x1p-64f * 5.59179467e-2f);
+  q = rounded_once(q, r, 0x1p-64f * 2.40247456e-1f);
+  q = rounded_once(q, r, 0x1p-64f * 6.93121805e-1f);
+  q = rounded_once(q, r, 0x1p-64f * 9.99999261e-1f);
+  return q * float_of((bits_of(shifted) << 23) + (0x3F800000u + (64u << 23)));
 }
 
 inline double erf(double x) { return __builtin_erf(x); }

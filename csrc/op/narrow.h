@@ -24,6 +24,13 @@ inline uint16_t to_bfloat16(float value) {
   return static_cast<uint16_t>(value != value ? (bits >> 16) | 0x40u : rounded);
 }
 
+// The same for what was computed from BF16 alone: if that is not a number, it was not one before, or is the processor's own, and has zeros where
+// rounding adds. Of others that are not numbers it could make 0.
+inline uint16_t bfloats_to_bfloat16(float value) {
+  const uint32_t bits = bits_of(value);
+  return static_cast<uint16_t>((bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16);
+}
+
 inline float from_float16(uint16_t bits) {
   const uint32_t magnitude = uint32_t{bits} & 0x7FFFu;
   // The exponent's bias is put right by a multiplication, which also makes numbers of the fractions below the smallest exponent.

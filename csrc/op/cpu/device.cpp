@@ -83,9 +83,13 @@ class PreparedWork final : public Prepared {
   PreparedWork(const Plan& plan, infinirtXKernelFn kernel) : kernel_(kernel), work_{} {
     work_.kind = plan.info->kind;
     work_.nest = plan.nest;
-    // Larger only where a grid could not have as many blocks.
-    work_.block_elements = std::max<int64_t>(16 * kTile, plan.nest.total / kMostBlocks + 1);
     for (int t = 0; t < plan.nest.operands; ++t) work_.route[t] = route_of(plan, t);
+    const int64_t size = work_.route[0].element_size;
+    const bool moves = work_.kind == OperatorKind::Copy || is_constant(work_.kind);
+    if (moves) element_ns_ = static_cast<double>(size) * (is_constant(work_.kind) ? kFilledByte_ns : kCopiedByte_ns);
+    // Larger only where a grid could not have as many blocks.
+    work_.block_elements =
+        std::max(moves ? kMovedBlock / size : int64_t{16} * kTile, plan.nest.total / kMostBlocks + 1);
     if (work_.kind == OperatorKind::Copy && plan.nest.total > 0 &&
         is_transposition(plan.nest, work_.route[0].element_size)) {
       // Whole rows, as many as a line of the cache has elements, or more.
@@ -115,13 +119,14 @@ class PreparedWork final : public Prepared {
       args[1 + t] = &addresses[t];
     }
     const auto blocks = static_cast<unsigned>((work.nest.total + work.block_elements - 1) / work.block_elements);
-    const auto cost = static_cast<unsigned long long>(kElement_ns * static_cast<double>(work.nest.total));
+    const auto cost = static_cast<unsigned long long>(element_ns_ * static_cast<double>(work.nest.total));
     return infinirtXLaunchComputation(reinterpret_cast<const void*>(kernel_), {blocks, 1, 1}, args, cost, stream);
   }
 
  private:
   infinirtXKernelFn kernel_;
   Work work_;
+  double element_ns_ = kElement_ns;
 };
 
 class CpuDevice final : public Device {

@@ -13,6 +13,9 @@ inline constexpr int64_t kMostBlocks = int64_t{1} << 30;
 
 // What an element takes, in nanoseconds, in operators that do some arithmetic: only to tell short work from long.
 inline constexpr double kElement_ns = 0.5;
+// The same of operators that only move bytes, for each byte of the result. Their blocks are larger, since a byte takes so little.
+inline constexpr double kFilledByte_ns = 0.01, kCopiedByte_ns = 0.03;
+inline constexpr int64_t kMovedBlock = 256 << 10;  // bytes
 
 // How an operand gets from its memory to the type that is computed in, or back.
 struct Route {

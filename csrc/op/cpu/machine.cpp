@@ -14,6 +14,16 @@ bool multiplies_pairs() {
 #endif
 }
 
+bool halves_vectors() {
+#ifdef INFINIOP_X86_LEVELS
+  // Zen 3 is of this family, too, and has no longer ones anyway.
+  static const bool answer = &tiles() == &tiles_v4 && __builtin_cpu_is("amdfam19h") && !asked_for_level();
+  return answer;
+#else
+  return false;
+#endif
+}
+
 bool asks_ahead() {
 #if defined(__x86_64__)
   static const bool answer = [] {

@@ -10,4 +10,8 @@ bool multiplies_pairs();
 // memory, but not the next page; AMD's (measured: Zen 4) foresee both, and what is asked for on top takes a quarter of an addition's speed.
 bool asks_ahead();
 
+// Whether loops that wait for memory are faster with vectors of 32 bytes than of 64: on AMD's Zen 4, whose data paths have 32, by a sixth to a fifth
+// (a sum of two tensors of 8 MiB, from the shared cache and from memory).
+bool halves_vectors();
+
 }  // namespace infiniop::cpu

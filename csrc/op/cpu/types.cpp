@@ -1,5 +1,7 @@
 #include "op/cpu/types.h"
 
+#include "op/cpu/machine.h"
+
 namespace infiniop::cpu {
 
 Computed computed_as(infiniDtype_t dtype) {
@@ -36,6 +38,9 @@ int computed_size(infiniDtype_t dtype) {
 
 MapTile map_tile(int map, infiniDtype_t dtype) {
   const bool is_narrow = dtype == INFINI_DTYPE_F16 || dtype == INFINI_DTYPE_BF16;
+#ifdef INFINIOP_X86_LEVELS
+  if (kIsLightMap[map] && !is_narrow && halves_vectors()) return tiles_v3.map[map][computed_as(dtype)];
+#endif
   return is_narrow && tiles().narrow[map] ? tiles().narrow[map] : tiles().map[map][computed_as(dtype)];
 }
 

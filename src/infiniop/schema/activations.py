@@ -27,6 +27,7 @@ OPERATORS: tuple[Operator, ...] = (
         lambda np, x: np.minimum(np.maximum(x, 0), 6),
         "`x` between 0 and 6.",
         dtypes=FLOATS,
+        bfloat_loop=True,
         ulps=0,
         functional=True,
         inplace=True,
@@ -37,6 +38,7 @@ OPERATORS: tuple[Operator, ...] = (
         lambda np, x: 1 / (1 + np.exp(-x)),
         "`1 / (1 + exp(-x))`.",
         dtypes=FLOATS,
+        bfloat_loop=True,
         functional=True,
     ),
     unary(
@@ -45,6 +47,7 @@ OPERATORS: tuple[Operator, ...] = (
         lambda np, x: x / (1 + np.exp(-x)),
         "`x * sigmoid(x)`.",
         dtypes=FLOATS,
+        bfloat_loop=True,
         ulps=8,
         functional=True,
         inplace=True,
@@ -56,6 +59,7 @@ OPERATORS: tuple[Operator, ...] = (
         "`x` times the normal distribution function of `x`.",
         narrow_expression="gelu_narrow(x)",
         dtypes=FLOATS,
+        bfloat_loop=True,
         ulps=32,  # a fit of the tail
         functional=True,
     ),
@@ -65,6 +69,7 @@ OPERATORS: tuple[Operator, ...] = (
         lambda np, x: x / (1 + np.exp(-1.5957691216057308 * (x + 0.044715 * x * x * x))),
         "Gelu, approximated with a hyperbolic tangent.",
         dtypes=FLOATS,
+        bfloat_loop=True,
         ulps=32,
         functional=True,
     ),
@@ -74,6 +79,7 @@ OPERATORS: tuple[Operator, ...] = (
         lambda np, x: x / (1 + np.exp(-1.702 * x)),
         "Gelu, approximated by `x * sigmoid(1.702 * x)`.",
         dtypes=FLOATS,
+        bfloat_loop=True,
         ulps=32,  # the rounding of the argument grows with it
         functional=True,
     ),
@@ -94,6 +100,7 @@ OPERATORS: tuple[Operator, ...] = (
         lambda np, x, min_val, max_val: np.minimum(np.maximum(x, min_val), max_val),
         "`x` between `min_val` and `max_val`.",
         dtypes=FLOATS,
+        bfloat_loop=True,
         attributes=(
             Attribute("min_val", "float", "the smallest result", default=-1),
             Attribute("max_val", "float", "the largest result", default=1),

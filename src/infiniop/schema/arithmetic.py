@@ -318,6 +318,7 @@ OPERATORS: tuple[Operator, ...] = (
         lambda np, x, min_val, max_val: np.minimum(np.maximum(x, min_val), max_val),
         "`x`, but not below `min_val` and not above `max_val`; of integers the limits are the nearest that there are. `Clip` takes tensors.",
         dtypes=NUMBERS,
+        bfloat_loop=True,
         attributes=(
             Attribute("min_val", "double", "the smallest result", default=float("-inf"), python="min"),
             Attribute("max_val", "double", "the largest result", default=float("inf"), python="max"),

@@ -22,6 +22,19 @@ def without_last(operator: Operator) -> Operator:
 
 _PLAIN = tuple(operator for operator in OPERATORS if operator.kind == "map")
 MAPS = (*_PLAIN, *(without_last(operator) for operator in _PLAIN if operator.scalar_expression))
+LIGHT_FUNCTIONS = {
+    "ceil",
+    "clip",
+    "fabs",
+    "floor",
+    "fmax",
+    "fmin",
+    "maximum",
+    "minimum",
+    "relu",
+    "rint",
+    "trunc",
+}
 COMPUTED = tuple(dict.fromkeys(COMPUTED_AS.values()))
 NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?:[eE][-+]?\d+)?(?![\w.])")
 
@@ -29,6 +42,12 @@ NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?:[eE][-+]?\d+)?(?![\w.])")
 def typed(expression: str) -> str:
     """Every number gets the type that is computed in: `0.5 * x` would be a double otherwise."""
     return NUMBER.sub(lambda match: f"T({match[0]})", expression)
+
+
+def is_light(operator: Operator) -> bool:
+    """Whether a loop waits for memory rather than for the arithmetic."""
+    called = re.findall(r"(\w+)\(", operator.expression + operator.integer_expression)
+    return set(called) <= LIGHT_FUNCTIONS
 
 
 def operand_type(operator: Operator, name: str) -> str:
@@ -41,6 +60,10 @@ def loop(operator: Operator, suffix: str, expression: str, *, bfloat: bool = Fal
     names = operator.operands
     types = {name: operand_type(operator, name) for name in names}
     value = f"static_cast<{result}>({typed(expression)})"
+    if bfloat:
+        # What is not a number and only let through has not been through the arithmetic that makes it a quiet one.
+        rounding = "to_bfloat16" if expression.startswith(("clip(", "relu(")) else "bfloats_to_bfloat16"
+        value = f"{rounding}({typed(expression)})"
     return [
         *([] if bfloat else ["template <class T>"]),
         f"void map_{operator.name}{suffix}(size_t count, void* out, const void* const* in, const double* attributes) {{",
@@ -61,7 +84,7 @@ def loop(operator: Operator, suffix: str, expression: str, *, bfloat: bool = Fal
             f"    const {types[name]} {name} = {f'from_bfloat16(from_{name}[i])' if bfloat else f'from_{name}[i]'};"
             for name in names
         ),
-        f"    to[i] = {f'to_bfloat16({typed(expression)})' if bfloat else value};",
+        f"    to[i] = {value};",
         "  }",
         "}",
     ]
@@ -115,6 +138,9 @@ def render_numbers() -> str:
             "#pragma once",
             "namespace infiniop {",
             "enum : int { " + ", ".join([*(f"k{operator.name}Map" for operator in MAPS), "kMaps"]) + " };",
+            "inline constexpr bool kIsLightMap[kMaps] = {"
+            + ", ".join("true" if is_light(operator) else "false" for operator in MAPS)
+            + "};",
             "enum : int { " + ", ".join(f"k{operator.name}Number" for operator in OPERATORS) + " };",
             "}  // namespace infiniop",
             "",
