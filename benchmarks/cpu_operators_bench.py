@@ -73,6 +73,10 @@ def agree(case: Case) -> None:
 # OpenMP's threads, which PyTorch computes on, look for more work for several milliseconds before they sleep: meanwhile they keep a
 # processor from the other side.
 SETTLE = 0.015
+# After that it takes a while until this side's threads, and on virtual machines the processors, wake as fast as they do in a program that computes.
+AWAKE = 0.01
+# The first calls after the other side's have their operands in memory, and how much of them is a matter of luck.
+FEWEST = 4
 
 
 def measure(case: Case, rounds: int, seconds: float, threads: int) -> tuple[float, float]:
@@ -87,14 +91,14 @@ def measure(case: Case, rounds: int, seconds: float, threads: int) -> tuple[floa
         ours()
         case.theirs()
     once = max(seconds_per_call(ours, 3), seconds_per_call(case.theirs, 3))
-    calls = max(1, min(2000, int(seconds / max(once, 1e-7))))
+    calls = max(FEWEST, min(2000, int(seconds / max(once, 1e-7))))
     least = [math.inf, math.inf]
     for round_ in range(rounds):
         for side in (0, 1) if round_ % 2 else (1, 0):
             call = (ours, case.theirs)[side]
             if threads > 1:
                 time.sleep(SETTLE)
-                seconds_per_call(call, max(1, calls // 4))  # its own threads are awake again
+                seconds_per_call(call, max(1, int(AWAKE / max(once, 1e-7))))
             least[side] = min(least[side], seconds_per_call(call, calls))
     return least[0], least[1]
 

@@ -168,3 +168,35 @@ def test_views_say_what_is_wrong() -> None:
         x.permute(0, 2)
     with pytest.raises(IndexError):
         x.permute(0, 2**70)
+
+
+@pytest.mark.parametrize(
+    ("shape", "order"),
+    [
+        ((64, 40, 160), (1, 0, 2)),  # blocks end inside of tiles
+        ((512, 32, 128), (1, 0, 2)),
+        ((16, 3, 129), (1, 0, 2)),
+        ((24, 5, 700), (1, 0, 2)),
+        ((12, 5, 128), (1, 0, 2)),  # not a whole number of tiles
+        ((3, 16, 6, 128), (0, 2, 1, 3)),
+        ((16, 2, 3, 128), (1, 2, 0, 3)),
+        ((16, 4, 8, 200), (2, 1, 0, 3)),
+        ((4, 3, 5, 2, 16, 3, 130), (5, 1, 2, 3, 4, 0, 6)),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+def test_rows_in_another_order(shape: tuple[int, ...], order: tuple[int, ...], dtype: str) -> None:
+    count = int(np.prod(shape))
+    array = (np.arange(count) % 65521).astype(np.uint32 if dtype == "f32" else np.uint16)
+    array = array.view(TYPES[dtype]).reshape(shape)
+    expected = np.ascontiguousarray(array.transpose(order))
+    tensor = infinicore.from_numpy(array)
+    assert tensor.permute(*order).contiguous().numpy().tobytes() == expected.tobytes()
+    wide = infinicore.zeros([*expected.shape[:-1], 2 * expected.shape[-1]], dtype=tensor.dtype)
+    part = wide[..., : expected.shape[-1]]
+    part.copy_(tensor.permute(*order))
+    assert part.contiguous().numpy().tobytes() == expected.tobytes()
+    assert not wide[..., expected.shape[-1] :].contiguous().numpy().view(np.uint8).any()
+    back = infinicore.zeros(list(shape), dtype=tensor.dtype)
+    back.permute(*order).copy_(infinicore.from_numpy(expected))
+    assert back.numpy().tobytes() == array.tobytes()

@@ -90,6 +90,7 @@ class PreparedWork final : public Prepared {
     // Larger only where a grid could not have as many blocks.
     work_.block_elements =
         std::max(moves ? kMovedBlock / size : int64_t{16} * kTile, plan.nest.total / kMostBlocks + 1);
+    if (work_.kind == OperatorKind::Copy) tile_transposed_rows(work_.nest, size);
     if (work_.kind == OperatorKind::Copy && plan.nest.total > 0 &&
         is_transposition(plan.nest, work_.route[0].element_size)) {
       // Whole rows, as many as a line of the cache has elements, or more.

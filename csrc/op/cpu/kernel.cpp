@@ -1,6 +1,7 @@
 #include "op/cpu/kernel.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <type_traits>
 
@@ -171,27 +172,38 @@ class Worker {
       const int64_t count = std::min(end - begin, nest_.size[0] - position.at[0]);
       char* to = memory_[0] + position.offset(nest_, nest_.stride[0]);
       const char* from = memory_[1] + position.offset(nest_, nest_.stride[1]);
-      // Whole rows of the second level are the same distance apart.
+      // Whole rows of the second level are the same distance apart, and whole levels of them, too.
       const bool is_whole = count == nest_.size[0] && nest_.levels > 1;
       const int64_t rows = is_whole ? std::min((end - begin) / count, nest_.size[1] - position.at[1]) : 1;
       const int64_t to_step = is_whole ? nest_.stride[0][1] : 0, from_step = is_whole ? nest_.stride[1][1] : 0;
+      const bool in_planes = is_whole && rows == nest_.size[1] && nest_.levels > 2;
+      const int64_t planes = in_planes ? std::min((end - begin) / (rows * count), nest_.size[2] - position.at[2]) : 1;
       // Of rows that lie apart the next ones, which may be in other pages; not where that only costs time (machine.h).
       constexpr int64_t kRowsAhead = 4;
       const int64_t bytes = count * size;
       const bool asks = looks_ahead_ && bytes <= 4096 && (from_step != bytes || to_step != bytes);
-      for (int64_t row = 0; row < rows; ++row, to += to_step, from += from_step) {
-        if (asks && row + kRowsAhead < rows) {
-          ask_to_read(from + kRowsAhead * from_step, bytes);
-          if (!streams_) ask_to_write(to + kRowsAhead * to_step, bytes);
+      for (int64_t plane = 0; plane < planes; ++plane) {
+        if (plane > 0) to += nest_.stride[0][2], from += nest_.stride[1][2];
+        if (!asks && !streams_ && to != from) {
+          tiles().copy_rows(rows, static_cast<size_t>(bytes), to, to_step, from, from_step);
+          continue;
         }
-        if (streams_) {
-          stream_out(to, from, static_cast<size_t>(bytes));
-        } else if (to != from) {
-          std::memcpy(to, from, static_cast<size_t>(bytes));
+        for (int64_t row = 0; row < rows; ++row) {
+          char* const target = to + row * to_step;
+          const char* const source = from + row * from_step;
+          if (asks && row + kRowsAhead < rows) {
+            ask_to_read(source + kRowsAhead * from_step, bytes);
+            if (!streams_) ask_to_write(target + kRowsAhead * to_step, bytes);
+          }
+          if (streams_) {
+            stream_out(target, source, static_cast<size_t>(bytes));
+          } else if (target != source) {
+            std::memcpy(target, source, static_cast<size_t>(bytes));
+          }
         }
       }
-      begin += rows * count;
-      position.forward(nest_, rows * count);
+      begin += planes * rows * count;
+      position.forward(nest_, planes * rows * count);
     }
   }
 
@@ -298,6 +310,23 @@ class Worker {
 
 bool is_transposition(const Nest& nest, int64_t size) {
   return nest.levels > 1 && nest.stride[0][0] == size && nest.stride[1][1] == size && nest.stride[1][0] != size;
+}
+
+void tile_transposed_rows(Nest& nest, int64_t size) {
+  constexpr int64_t kRows = 8, kShortest = 512, kLongest = 4096;
+  const int64_t bytes = nest.size[0] * size;
+  if (nest.levels < 3 || nest.levels == kMaxLevels || bytes < kShortest || bytes > kLongest) return;
+  if (nest.stride[0][0] != size || nest.stride[1][0] != size || nest.size[1] % kRows != 0) return;
+  const auto step = [&](int operand, int level) { return std::abs(nest.stride[operand][level]); };
+  if (step(0, 1) >= step(0, 2) || step(1, 1) <= step(1, 2)) return;
+  for (int level = nest.levels; level > 3; --level) {
+    nest.size[level] = nest.size[level - 1];
+    for (int t = 0; t < 2; ++t) nest.stride[t][level] = nest.stride[t][level - 1];
+  }
+  nest.size[3] = nest.size[1] / kRows;
+  nest.size[1] = kRows;
+  for (int t = 0; t < 2; ++t) nest.stride[t][3] = kRows * nest.stride[t][1];
+  ++nest.levels;
 }
 
 infinirtError_t run_element_wise(const infinirtXBlock* block, void** args) {

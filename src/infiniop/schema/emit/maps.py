@@ -60,10 +60,10 @@ def loop(operator: Operator, suffix: str, expression: str, *, bfloat: bool = Fal
     names = operator.operands
     types = {name: operand_type(operator, name) for name in names}
     value = f"static_cast<{result}>({typed(expression)})"
+    # What is not a number and only let through has not been through the arithmetic that makes it a quiet one.
+    lets_through = bfloat and expression.startswith(("clip(", "relu("))
     if bfloat:
-        # What is not a number and only let through has not been through the arithmetic that makes it a quiet one.
-        rounding = "to_bfloat16" if expression.startswith(("clip(", "relu(")) else "bfloats_to_bfloat16"
-        value = f"{rounding}({typed(expression)})"
+        value = f"bfloats_to_bfloat16({typed(expression)}{' - zero' if lets_through else ''})"
     return [
         *([] if bfloat else ["template <class T>"]),
         f"void map_{operator.name}{suffix}(size_t count, void* out, const void* const* in, const double* attributes) {{",
@@ -78,6 +78,7 @@ def loop(operator: Operator, suffix: str, expression: str, *, bfloat: bool = Fal
             for i, attribute in enumerate(operator.attributes)
         ),
         *([] if operator.attributes else ["  (void)attributes;"]),
+        *(["  const float zero = hidden_zero();"] if lets_through else []),
         "#pragma GCC ivdep",
         "  for (size_t i = 0; i < count; ++i) {",
         *(
