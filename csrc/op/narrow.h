@@ -24,7 +24,7 @@ inline uint16_t to_bfloat16(float value) {
   return static_cast<uint16_t>(value != value ? (bits >> 16) | 0x40u : rounded);
 }
 
-// The same for what was computed from BF16 alone: if that is not a number, it was not one before, or is the processor's own, and has zeros where
+// The same for what was computed from BF16 and quiet numbers alone: if that is not a number, it was not one before, or is the processor's own, and has zeros where
 // rounding adds. Of others that are not numbers it could make 0.
 inline uint16_t bfloats_to_bfloat16(float value) {
   const uint32_t bits = bits_of(value);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 import numpy as np
@@ -200,3 +201,11 @@ def test_rows_in_another_order(shape: tuple[int, ...], order: tuple[int, ...], d
     back = infinicore.zeros(list(shape), dtype=tensor.dtype)
     back.permute(*order).copy_(infinicore.from_numpy(expected))
     assert back.numpy().tobytes() == array.tobytes()
+
+
+@pytest.mark.parametrize("bits", [0x7FF8000000000000, 0x7FFFFFFFFFFFFFFF, 0xFFFFFFFFFFFFFFFF])
+def test_limits_that_are_not_numbers_stay_so(bits: int) -> None:
+    """BF16 is rounded without a look at what is not a number, whose bits could become those of 0."""
+    limit = struct.unpack("<d", struct.pack("<Q", bits))[0]
+    x = infinicore.from_numpy(np.ones(100, TYPES["bf16"]))
+    assert np.isnan(infinicore.clamp(x, limit, limit).numpy().astype(np.float32)).all()

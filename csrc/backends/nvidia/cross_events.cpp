@@ -370,7 +370,8 @@ infinirtError_t enqueue(Lane& lane, infinirtEvent_t event, Snapshot** out, bool*
   auto made = std::unique_ptr<Snapshot>(new Snapshot{lane, ++lane.issued});
   const int code = write_value(lane.stream, lane.shared.address, made->value, 0);
   if (code != 0) return static_cast<infinirtError_t>(code);
-  // If the event is recorded again meanwhile, the callback comes at another time; it only makes the thread look at the word.
+  // If the event is recorded again meanwhile, the callback comes at another time; it only makes the thread look at the word. (In a capture, it is
+  // refused, and breaks that: who records an event that another thread waits for had better not.)
   if (auto error = real.StreamWaitEvent(lane.for_callbacks, event, 0)) return error;
   if (auto error = real.StreamAddCallback(lane.for_callbacks, call_back, made.get(), 0)) return error;
   *out = made.release();
@@ -396,7 +397,7 @@ infinirtError_t snapshot_event(infinirtEvent_t event, void** slot, void** snapsh
   Snapshot* taken = nullptr;
   infinirtError_t error;
   if (!lane || host_functions_pending() || streams_await_cpu()) {
-    // Making a lane, or enqueuing to one that is full, waits for the GPU, and that perhaps for a Python function.
+    // Making a lane may wait for the GPU, as any call does whose stream has too much before it, and that perhaps for a Python function.
     const RareWaitScope waiting;
     error = take_snapshot(event, lane, slot, &taken);
   } else {
@@ -420,13 +421,17 @@ void drop_lane(void** slot) {
 
 void wait_for_snapshot(void* snapshot) {
   auto* waited = static_cast<Snapshot*>(snapshot);
-  for (int i = 0; i < kSpin && !waited->is_passed(); ++i) cpu_pause();
-  // The callback wakes us, unless a host function of the program keeps the driver's thread: so the word is looked at again.
   const Word& callbacks = waited->lane.callbacks;
+  // The callback wakes us, unless a host function of the program keeps the driver's thread: so the word is looked at again. It may come just
+  // before the word.
+  uint32_t seen = callbacks.load(std::memory_order_acquire);
   for (timespec nap{0, kFirstNap};; nap.tv_nsec = std::min(2 * nap.tv_nsec, kLongestNap)) {
-    const uint32_t seen = callbacks.load(std::memory_order_acquire);
+    for (int i = 0; i < kSpin && !waited->is_passed(); ++i) cpu_pause();
     if (waited->is_passed()) return;
     futex_wait(&callbacks, seen, &nap);
+    const uint32_t now = callbacks.load(std::memory_order_acquire);
+    if (now != seen) nap.tv_nsec = kFirstNap / 2;
+    seen = now;
   }
 }
 

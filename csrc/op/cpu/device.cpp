@@ -85,7 +85,7 @@ class PreparedWork final : public Prepared {
     work_.nest = plan.nest;
     for (int t = 0; t < plan.nest.operands; ++t) work_.route[t] = route_of(plan, t);
     const int64_t size = work_.route[0].element_size;
-    const bool moves = work_.kind == OperatorKind::Copy || is_constant(work_.kind);
+    const bool moves = moves_runs(plan.nest, work_.kind, size);
     if (moves) element_ns_ = static_cast<double>(size) * (is_constant(work_.kind) ? kFilledByte_ns : kCopiedByte_ns);
     // Larger only where a grid could not have as many blocks.
     work_.block_elements =

@@ -308,6 +308,16 @@ class Worker {
 
 }  // namespace
 
+bool moves_runs(const Nest& nest, OperatorKind kind, int64_t size) {
+  constexpr int64_t kShortest = 256;
+  if (!is_constant(kind) && kind != OperatorKind::Copy) return false;
+  for (int t = 0; t < nest.operands; ++t) {
+    if (nest.stride[t][0] != size) return false;
+  }
+  // Fills with gaps go element by element.
+  return is_constant(kind) ? nest.is_linear(0, size) : nest.size[0] * size >= kShortest;
+}
+
 bool is_transposition(const Nest& nest, int64_t size) {
   return nest.levels > 1 && nest.stride[0][0] == size && nest.stride[1][1] == size && nest.stride[1][0] != size;
 }
@@ -316,7 +326,9 @@ void tile_transposed_rows(Nest& nest, int64_t size) {
   constexpr int64_t kRows = 8, kShortest = 512, kLongest = 4096;
   const int64_t bytes = nest.size[0] * size;
   if (nest.levels < 3 || nest.levels == kMaxLevels || bytes < kShortest || bytes > kLongest) return;
-  if (nest.stride[0][0] != size || nest.stride[1][0] != size || nest.size[1] % kRows != 0) return;
+  if (nest.stride[0][0] != size || nest.stride[1][0] != size) return;
+  if (nest.size[1] <= kRows || nest.size[1] % kRows != 0) return;
+  if (nest.is_linear(0, size) && is_streamed(nest.total * size)) return;
   const auto step = [&](int operand, int level) { return std::abs(nest.stride[operand][level]); };
   if (step(0, 1) >= step(0, 2) || step(1, 1) <= step(1, 2)) return;
   for (int level = nest.levels; level > 3; --level) {

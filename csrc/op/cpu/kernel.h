@@ -13,7 +13,7 @@ inline constexpr int64_t kMostBlocks = int64_t{1} << 30;
 
 // What an element takes, in nanoseconds, in operators that do some arithmetic: only to tell short work from long.
 inline constexpr double kElement_ns = 0.5;
-// The same of operators that only move bytes, for each byte of the result. Their blocks are larger, since a byte takes so little.
+// The same of fills and copies of long runs of bytes, for each byte of the result. Their blocks are larger, since a byte takes so little.
 inline constexpr double kFilledByte_ns = 0.01, kCopiedByte_ns = 0.03;
 inline constexpr int64_t kMovedBlock = 256 << 10;  // bytes
 
@@ -38,12 +38,15 @@ struct Work {
   unsigned char element[16];  // of Constant and Fill
 };
 
+// Whether it is a fill or a copy of runs of bytes that are long enough for their number not to matter.
+bool moves_runs(const Nest& nest, OperatorKind kind, int64_t size);
+
 // Whether a copy's rows are columns of what is copied, whose elements have so many bytes.
 bool is_transposition(const Nest& nest, int64_t size);
 
 // A copy whose rows lie in another order than they are read in (heads of attention before positions) goes through memory on one side with jumps. In tiles
-// of eight rows it reads along, and writes what a few pages have: nearly as fast as the better of both orders, in the caches and from memory. Any
-// other copy stays as it is.
+// of eight rows it reads along, and writes what a few pages have: nearly as fast as the better of both orders, in the caches and from memory. What goes
+// past the caches, and any other copy, stays as it is.
 void tile_transposed_rows(Nest& nest, int64_t size);
 
 // Block i of the grid computes elements i * block_elements and on.

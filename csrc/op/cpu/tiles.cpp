@@ -32,6 +32,11 @@ double as_row_number(T value) {
   return zero;
 }
 
+// An attribute; if it is not a number, the one that rounding to BF16 leaves so, whatever its bits were.
+[[maybe_unused]] inline float quiet_number(double value) {
+  return value != value ? float_of(0x7FC00000u) : number_as<float>(value);
+}
+
 #include "infiniop/generated/maps.inc"
 #include "infiniop/generated/rows.inc"
 

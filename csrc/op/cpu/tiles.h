@@ -30,8 +30,8 @@ using ConvertTile = void (*)(size_t count, void* out, const void* in);
 // So many bytes, of which every kFillLine, and as many as are left of the last ones, are those of `line`.
 using FillLines = void (*)(size_t bytes, void* out, const void* line);
 inline constexpr size_t kFillLine = 64;  // a multiple of every element's size
-// So many bytes to each of `rows` places, `to_step` bytes apart, from places that are `from_step` bytes apart. In vectors of 32 bytes: the C library's
-// memcpy takes those of 64 where it can, which are slower where that is most (machine.h), and costs a call.
+// So many bytes to each of `rows` places, `to_step` bytes apart, from places that are `from_step` bytes apart: for rows so short that a call of memcpy
+// costs something. In vectors of 32 bytes, which no machine is slow with (machine.h).
 using CopyRows = void (*)(int64_t rows, size_t bytes, char* to, int64_t to_step, const char* from, int64_t from_step);
 
 struct Tiles {

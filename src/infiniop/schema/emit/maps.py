@@ -60,6 +60,7 @@ def loop(operator: Operator, suffix: str, expression: str, *, bfloat: bool = Fal
     names = operator.operands
     types = {name: operand_type(operator, name) for name in names}
     value = f"static_cast<{result}>({typed(expression)})"
+    number = "quiet_number" if bfloat else "number_as<T>"
     # What is not a number and only let through has not been through the arithmetic that makes it a quiet one.
     lets_through = bfloat and expression.startswith(("clip(", "relu("))
     if bfloat:
@@ -74,7 +75,7 @@ def loop(operator: Operator, suffix: str, expression: str, *, bfloat: bool = Fal
             for i, name in enumerate(names)
         ),
         *(
-            f"  [[maybe_unused]] const T {attribute.name} = number_as<T>(attributes[{i}]);"
+            f"  [[maybe_unused]] const T {attribute.name} = {number}(attributes[{i}]);"
             for i, attribute in enumerate(operator.attributes)
         ),
         *([] if operator.attributes else ["  (void)attributes;"]),
