@@ -226,8 +226,8 @@ infinirtError_t StreamWaitEvent(infinirtStream_t stream, infinirtEvent_t event, 
 // wait, many would be made, and the driver waits for all of the GPU's work in about one of forty creations.
 // The thread that waits makes no call of the driver's meanwhile, since a GPU's stream may wait for that thread in turn (see above): it
 // looks at a word that the lane writes. A callback wakes it, and is all that comes after an error of the GPU's. Callbacks have a stream of
-// their own, since what is behind one waits for the driver's thread, which the program's host functions may keep. The driver lets 57 of a
-// stream be under way, and waits before it takes the next; so a lane with kFull waits is left for another one.
+// their own, since what is behind one waits for the driver's thread, which the program's host functions may keep. With 57 of a
+// stream under way the next was seen to wait; so a lane with kFull waits is left for another one.
 
 namespace {
 

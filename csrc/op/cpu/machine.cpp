@@ -4,10 +4,18 @@
 
 namespace infiniop::cpu {
 
+#ifdef INFINIOP_X86_LEVELS
+namespace {
+
+// A level that was asked for has nothing beyond it.
+bool has_beyond_v4() { return &tiles() == &tiles_v4 && !asked_for_level(); }
+
+}  // namespace
+#endif
+
 bool multiplies_pairs() {
 #ifdef INFINIOP_X86_LEVELS
-  // A level that was asked for has nothing beyond it.
-  static const bool answer = &tiles() == &tiles_v4 && __builtin_cpu_supports("avx512bf16") && !asked_for_level();
+  static const bool answer = has_beyond_v4() && __builtin_cpu_supports("avx512bf16");
   return answer;
 #else
   return false;
@@ -17,7 +25,7 @@ bool multiplies_pairs() {
 bool halves_vectors() {
 #ifdef INFINIOP_X86_LEVELS
   // Zen 3 is of this family, too, and has no longer ones anyway.
-  static const bool answer = &tiles() == &tiles_v4 && __builtin_cpu_is("amdfam19h") && !asked_for_level();
+  static const bool answer = has_beyond_v4() && __builtin_cpu_is("amdfam19h");
   return answer;
 #else
   return false;
