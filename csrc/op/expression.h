@@ -31,7 +31,16 @@ inline double hypot(double a, double b) {
 #endif
   return INFINIOP_C(hypot)(a, b);
 }
-inline float hypot(float a, float b) { return INFINIOP_C(hypotf)(a, b); }
+inline float hypot(float a, float b) {
+#ifdef __CUDACC__
+  return ::hypotf(a, b);
+#else
+  // No square of a float is too large or too small for a double. Infinite is what has an infinite side, whatever the other is.
+  const double x = a, y = b;
+  const float length = static_cast<float>(__builtin_sqrt(x * x + y * y)), infinite = __builtin_inff();
+  return (fabs(a) == infinite) | (fabs(b) == infinite) ? infinite : length;
+#endif
+}
 
 template <class T>
 inline T log_add_exp(T a, T b) {

@@ -147,7 +147,7 @@ OPERATORS: tuple[Operator, ...] = (
     ),
     unary(
         "IsInf",
-        "x == x && x - x != 0",
+        "(x == x) & (x - x != 0)",
         lambda np, x: np.isinf(x),
         "1 where `x` is infinite, 0 elsewhere. The output is BOOL, I8 or U8.",
         python="isinf",
@@ -169,7 +169,7 @@ OPERATORS: tuple[Operator, ...] = (
     ),
     unary(
         "IsPosInf",
-        "x > 0 && x - x != 0",
+        "(x > 0) & (x - x != 0)",
         lambda np, x: x == np.inf,
         "1 where `x` is infinite and positive, 0 elsewhere. The output is BOOL, I8 or U8.",
         python="isposinf",
@@ -180,7 +180,7 @@ OPERATORS: tuple[Operator, ...] = (
     ),
     unary(
         "IsNegInf",
-        "x < 0 && x - x != 0",
+        "(x < 0) & (x - x != 0)",
         lambda np, x: x == -np.inf,
         "1 where `x` is infinite and negative, 0 elsewhere. The output is BOOL, I8 or U8.",
         python="isneginf",
