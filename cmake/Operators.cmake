@@ -57,8 +57,9 @@ function(infiniop_add_tiles name)
   set(op_tile_objects ${op_tile_objects} $<TARGET_OBJECTS:infiniop_tiles_${name}> PARENT_SCOPE)
 endfunction()
 
-# But for matrix products: their bits depend on the library that computes them in any case.
-set_source_files_properties(csrc/op/cpu/few_rows.cpp csrc/op/cpu/packed_product.cpp PROPERTIES COMPILE_OPTIONS -ffp-contract=fast)
+# But for matrix products: their bits depend on the library that computes them in any case. A precompiled header would bring its own setting of this along.
+set_source_files_properties(csrc/op/cpu/few_rows.cpp csrc/op/cpu/packed_product.cpp
+  PROPERTIES COMPILE_OPTIONS -ffp-contract=fast SKIP_PRECOMPILE_HEADERS ON)
 
 set(op_tile_objects)
 infiniop_add_tiles(plain ${op_plain_effort})

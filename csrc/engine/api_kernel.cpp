@@ -114,11 +114,11 @@ infinirtError_t launch(const void* func, dim3 grid, dim3 block, void** args, siz
     work.kernel.cooperative = true;
   }
   if (computation_ns > 0) {
+    const uint64_t blocks = uint64_t{grid.x} * grid.y * grid.z;
+    work.kernel.block_ns = static_cast<uint32_t>(std::clamp<uint64_t>(computation_ns / blocks, 1, UINT32_MAX));
     if (computation_ns <= kRunsInCaller_ns && try_run_inline(*stream, work, [&] { execute_work(device, work, {}); })) {
       return launch_blocking() ? take_async_error(device) : infinirtSuccess;
     }
-    const uint64_t blocks = uint64_t{grid.x} * grid.y * grid.z;
-    work.kernel.block_ns = static_cast<uint32_t>(std::clamp<uint64_t>(computation_ns / blocks, 1, UINT32_MAX));
   }
   if ((error = keep_arguments(&work))) return error;
   return submit(*stream, work);

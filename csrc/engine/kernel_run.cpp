@@ -15,9 +15,9 @@ namespace infinirt {
 
 namespace {
 
-// Sharing a loop with other threads costs a few microseconds; below this much work it is not worth it.
-constexpr int64_t kWorthSharing_ns = 20000;
-constexpr int64_t kPiece_ns = 10000;
+// Sharing a loop with other threads costs a few microseconds; below this much work it is not worth it. With threads that are awake it costs less.
+constexpr int64_t kWorthSharing_ns = 20000, kWorthSharingAwake_ns = 8000;
+constexpr int64_t kPiece_ns = 4000;
 
 // Shared memory of the block that runs on this thread; kept for the next one.
 struct Scratch {
@@ -79,12 +79,14 @@ struct Launch {
   }
 };
 
-// On this thread and idle workers, with the cost of a block known.
+// On this thread and others, with the cost of a block known. Nobody is woken for what runs in its caller's thread.
 void run_known(Launch& launch, int64_t total, int64_t each) {
-  if (total < kWorthSharing_ns / each) return launch.run(0, total);
+  const bool is_long = !launch.work.values && total >= kWorthSharing_ns / each;
+  if (!is_long && total < kWorthSharingAwake_ns / each) return launch.run(0, total);
   parallel_for(
       total, std::max<int64_t>(1, kPiece_ns / each),
-      [](int64_t begin, int64_t end, void* context) { static_cast<Launch*>(context)->run(begin, end); }, &launch);
+      [](int64_t begin, int64_t end, void* context) { static_cast<Launch*>(context)->run(begin, end); }, &launch,
+      is_long ? Helpers::Idle : Helpers::Awake);
 }
 
 // The same, when the first block has to show it.
@@ -184,8 +186,6 @@ infinirtError_t run_kernel_blocks(const KernelWork& work, void* (*translate)(voi
   const int64_t total = int64_t{work.grid[0]} * work.grid[1] * work.grid[2];
   if (work.cooperative && total > 1) {
     run_together(launch, total);
-  } else if (work.values) {
-    launch.run(0, total);
   } else if (work.block_ns > 0) {
     run_known(launch, total, work.block_ns);
   } else {

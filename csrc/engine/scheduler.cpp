@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -16,10 +17,10 @@
 namespace infinirt {
 
 struct Worker {
-  // Spinning: looking at the word. Sleeping: in the kernel, or on the way. Called: `assigned` holds a runnable, which is
-  // whoever's changes the word next: the worker, or a thread that takes it back.
-  enum : uint32_t { Spinning = 0, Called = 1, Sleeping = 2 };
-  std::atomic<uint32_t> signal{Spinning};
+  // Called: `assigned` holds a runnable, which is whoever's clears the bit: the worker, or a thread that takes it back. AtOnce: nobody will take it
+  // back. Sleeping: the worker is in the kernel, or on the way; else it looks at the word.
+  enum : uint32_t { Called = 1, AtOnce = 2, Sleeping = 4 };
+  std::atomic<uint32_t> signal{0};
   Runnable* assigned = nullptr;  // written under the pool's mutex, while nobody calls
   Worker* next_idle = nullptr;
 };
@@ -28,7 +29,9 @@ namespace {
 
 constexpr int kBudget = 64;         // steps a runnable may take before others get a turn
 constexpr int kMaxThreads = 1024;   // only blocked host functions can drive us there
-constexpr int kIdleSpin = kShortSpin;  // looks at the signal before an idle worker sleeps
+constexpr int64_t kGrace_ns =
+    2000;  // a worker that is awake leaves a stream so long to a thread that may be about to wait for it
+constexpr long kLinger_us = 50, kLongestLinger_us = 1000000;
 constexpr int kHostSpin = kShortSpin;
 
 struct ReadyQueue {
@@ -75,39 +78,71 @@ Pool& pool() {
 
 thread_local Worker* t_worker = nullptr;
 
-int read_worker_limit(std::string& problem) {
-  const char* text = std::getenv("INFINIRT_CPU_THREADS");
-  if (text && *text) {
-    char* end = nullptr;
-    const long n = std::strtol(text, &end, 10);
-    if (*end == 0 && n >= 1) return n < kMaxThreads ? static_cast<int>(n) : kMaxThreads;
-    problem = std::string("INFINIRT_CPU_THREADS=") + text + " is not a number of threads, 1 or more";
-  }
+int usable_cores() {
   cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) {
-    const int n = CPU_COUNT(&set);
-    if (n >= 1) return n;
-  }
-  return 1;
+  return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) >= 1 ? CPU_COUNT(&set) : 1;
 }
 
-void call(Worker* worker) {
-  if (worker->signal.exchange(Worker::Called, std::memory_order_acq_rel) == Worker::Sleeping) {
-    futex_wake(&worker->signal, 1);
+// The whole number that a variable of the environment holds, at least `least`; `otherwise` when it is not set, or holds something else.
+long read_number(const char* name, long least, long otherwise, const char* what, std::string& problem) {
+  const char* text = std::getenv(name);
+  if (!text || !*text) return otherwise;
+  char* end = nullptr;
+  const long n = std::strtol(text, &end, 10);
+  if (*end == 0 && n >= least) return n;
+  problem = std::string(name) + "=" + text + " is not a number of " + what + ", " + std::to_string(least) + " or more";
+  return otherwise;
+}
+
+int read_worker_limit(std::string& problem) {
+  return static_cast<int>(
+      std::min<long>(kMaxThreads, read_number("INFINIRT_CPU_THREADS", 1, usable_cores(), "threads", problem)));
+}
+
+// Not where threads share cores: there it is time that another one's work needs.
+int64_t read_linger_ns(std::string& problem) {
+  const long otherwise = worker_limit() <= usable_cores() ? kLinger_us : 0;
+  return std::min(kLongestLinger_us, read_number("INFINIRT_CPU_LINGER", 0, otherwise, "microseconds", problem)) * 1000;
+}
+
+void call(Worker* worker, uint32_t how) {
+  if (worker->signal.fetch_or(how, std::memory_order_acq_rel) & Worker::Sleeping) futex_wake(&worker->signal, 1);
+}
+
+// What the worker has been called for, if it has; the word is then 0.
+Runnable* answer_call(Worker& worker) {
+  uint32_t seen = worker.signal.load(std::memory_order_acquire);
+  while (seen & Worker::Called) {
+    if (worker.signal.compare_exchange_weak(seen, 0, std::memory_order_acq_rel)) return worker.assigned;
   }
+  return nullptr;
+}
+
+// Work comes in bursts, and who sleeps comes late: waking up takes longer than many a piece of work. So an idle worker looks at its word for a while. A
+// stream that a waiting thread may take back (help_until) it leaves alone for a moment: the two then compute together, on the cores they are on.
+Runnable* linger(Worker& worker) {
+  int64_t called = 0;
+  Runnable* work = nullptr;
+  look_for(linger_ns(), [&] {
+    const uint32_t seen = worker.signal.load(std::memory_order_acquire);
+    if (!(seen & Worker::Called)) {
+      called = 0;
+      return false;
+    }
+    const int64_t now = seen & Worker::AtOnce ? 0 : monotonic_ns();
+    if (!called) called = now;
+    if (now && now - called < kGrace_ns) return false;
+    work = answer_call(worker);
+    return work != nullptr;
+  });
+  return work;
 }
 
 Runnable* wait_for_call(Worker& worker) {
-  for (int i = 0; i < kIdleSpin; ++i) {
-    if (worker.signal.load(std::memory_order_acquire) == Worker::Called) break;
-    cpu_pause();
-  }
-  uint32_t expected = Worker::Spinning;
-  worker.signal.compare_exchange_strong(expected, Worker::Sleeping, std::memory_order_acq_rel);
+  if (Runnable* work = linger(worker)) return work;
+  worker.signal.fetch_or(Worker::Sleeping, std::memory_order_acq_rel);
   for (;;) {
-    expected = Worker::Called;
-    if (worker.signal.compare_exchange_strong(expected, Worker::Spinning, std::memory_order_acq_rel))
-      return worker.assigned;
+    if (Runnable* work = answer_call(worker)) return work;
     futex_wait(&worker.signal, Worker::Sleeping);
   }
 }
@@ -154,19 +189,21 @@ bool spawn(Runnable* runnable) {
   return rc == 0;
 }
 
+// With the pool's mutex held, for a worker that is the first of the idle ones. Releases the mutex.
+void call_idle(Pool& p, Worker* worker, Runnable* runnable) {
+  p.idle = worker->next_idle;
+  ++p.busy;
+  worker->assigned = runnable;
+  runnable->called = worker;
+  p.mutex.unlock();
+  call(worker, runnable->only_computes() ? Worker::Called : Worker::Called | Worker::AtOnce);
+}
+
 // With the pool's mutex held: gives the runnable to an idle or a new worker if one may run. Releases the mutex.
 void hand_over(Pool& p, Runnable* runnable) {
   runnable->called = nullptr;  // in a forked child, the worker that was called last does not exist
   if (p.busy < worker_limit()) {
-    if (Worker* worker = p.idle) {
-      p.idle = worker->next_idle;
-      ++p.busy;
-      worker->assigned = runnable;
-      runnable->called = worker;
-      p.mutex.unlock();
-      call(worker);
-      return;
-    }
+    if (p.idle) return call_idle(p, p.idle, runnable);
     if (p.threads < kMaxThreads) {
       ++p.busy;
       ++p.threads;
@@ -193,11 +230,11 @@ bool take_back(Runnable* runnable) {
   auto& p = pool();
   std::lock_guard guard(p.mutex);
   Worker* worker = runnable->called;
-  uint32_t expected = Worker::Called;
-  if (!worker || worker->assigned != runnable ||
-      !worker->signal.compare_exchange_strong(expected, Worker::Sleeping, std::memory_order_acq_rel)) {
-    return false;
-  }
+  if (!worker || worker->assigned != runnable) return false;
+  uint32_t seen = worker->signal.load(std::memory_order_acquire);
+  do {
+    if (!(seen & Worker::Called)) return false;
+  } while (!worker->signal.compare_exchange_weak(seen, seen & Worker::Sleeping, std::memory_order_acq_rel));
   worker->next_idle = p.idle;
   p.idle = worker;
   return true;
@@ -261,6 +298,13 @@ const ScheduleConfig& schedule_config(std::string* problem) {
   return config;
 }
 
+int64_t linger_ns(std::string* problem) {
+  static auto* text = new std::string;
+  static const int64_t duration = read_linger_ns(*text);
+  if (problem) *problem = *text;
+  return duration;
+}
+
 int worker_limit(std::string* problem) {
   static auto* text = new std::string;
   static const int limit = read_worker_limit(*text);
@@ -283,6 +327,18 @@ void schedule(Runnable* runnable) {
       random_schedule_add(runnable);
       return;
   }
+}
+
+bool schedule_if_awake(Runnable* runnable) {
+  auto& p = pool();
+  p.mutex.lock();
+  Worker* worker = p.busy < worker_limit() ? p.idle : nullptr;
+  if (!worker || worker->signal.load(std::memory_order_relaxed) != 0) {
+    p.mutex.unlock();
+    return false;
+  }
+  call_idle(p, worker, runnable);
+  return true;
 }
 
 void wait_for(const Point& point, bool may_spin) {

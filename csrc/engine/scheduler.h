@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "core/mutex.h"
+#include "engine/event.h"
 #include "engine/timeline.h"
 
 namespace infinirt {
@@ -46,6 +48,9 @@ inline bool is_random_schedule() { return schedule_config().mode == ScheduleMode
 // Hands a runnable over. Called without locks other than those of the runnable's own stream.
 void schedule(Runnable* runnable);
 
+// The same, if a worker is idle and has not gone to sleep yet; false: nothing was done. Asynchronous schedules only.
+bool schedule_if_awake(Runnable* runnable);
+
 // Blocks the calling thread until the point is reached. `may_spin` false: sleep at once (BlockingSync).
 void wait_for(const Point& point, bool may_spin = true);
 
@@ -68,13 +73,33 @@ class UserCodeScope {
   bool on_worker_;
 };
 
-// Calls body(begin, end, context) over [0, count) in pieces of at least `grain`, on this thread and on idle workers;
+// Who shares a loop: idle workers, which may have to be woken, or those that are awake, for loops that are over before others would come.
+enum class Helpers { Idle, Awake };
+
+// Calls body(begin, end, context) over [0, count) in pieces of at least `grain`, on this thread and on others;
 // returns when all is done. Inside random and inline schedules it runs here, in order.
-void parallel_for(int64_t count, int64_t grain, void (*body)(int64_t begin, int64_t end, void* context), void* context);
+void parallel_for(int64_t count, int64_t grain, void (*body)(int64_t begin, int64_t end, void* context), void* context,
+                  Helpers helpers = Helpers::Idle);
 
 // Number of threads that parallel work is spread over (INFINIRT_CPU_THREADS, else the cores this process may use). `problem`
 // says what was wrong with the setting, if anything.
 int worker_limit(std::string* problem = nullptr);
+
+// How long an idle worker stays awake (INFINIRT_CPU_LINGER, in microseconds). `problem` says what was wrong with the setting, if anything.
+int64_t linger_ns(std::string* problem = nullptr);
+
+// Asks `is_so` again and again for at most so long; whether it was so.
+template <class Condition>
+bool look_for(int64_t limit_ns, Condition&& is_so) {
+  const int64_t started = monotonic_ns();
+  do {
+    for (int look = 0; look < 16; ++look) {
+      if (is_so()) return true;
+      cpu_pause();
+    }
+  } while (monotonic_ns() - started < limit_ns);
+  return false;
+}
 
 // Whether the calling thread is one of the scheduler's workers.
 bool on_worker_thread();

@@ -37,6 +37,7 @@ CpuEngine::CpuEngine(std::vector<int> ordinals, std::string problem)
   if (problem.empty()) problem = memory_.problem();
   if (problem.empty()) schedule_config(&problem);
   if (problem.empty()) worker_limit(&problem);
+  if (problem.empty()) linger_ns(&problem);
   if (!problem.empty()) ordinals_.clear();
   backend.problem = problem;
   backend.is_accelerator = false;

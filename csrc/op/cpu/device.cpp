@@ -101,6 +101,9 @@ class PreparedWork final : public Prepared {
       const infiniDtype_t dtype = plan.dtype[plan.info->model()];
       work_.map = map_tile(plan.info->map, dtype);
       work_.direct = dtype == INFINI_DTYPE_BF16 ? tiles().bfloat[plan.info->map] : nullptr;
+      const bool converts = std::any_of(work_.route, work_.route + plan.nest.operands,
+                                        [](const Route& each) { return each.convert != nullptr; });
+      if (kIsLightMap[plan.info->map] && (work_.direct || !converts)) element_ns_ = kLightElement_ns;
     }
     if (work_.kind == OperatorKind::Cast) {
       const int to = plan.dtype[0] == INFINI_DTYPE_BOOL ? kComputed : computed_as(plan.dtype[0]);

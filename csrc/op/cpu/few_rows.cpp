@@ -9,21 +9,25 @@
 #include "op/cpu/bfloat_pairs.h"
 #include "op/cpu/buffer.h"
 #include "op/cpu/machine.h"
+#include "op/cpu/registers.h"
 #include "op/narrow.h"
 
 namespace infiniop::cpu::INFINIOP_LEVEL {
 
 namespace {
 
-constexpr int kLanes = 16, kStep = 2 * kLanes;
-using Vector [[gnu::vector_size(64)]] = float;  // compilers split it as the machine needs
+using Vector = VectorOf<float>::type;
+constexpr int kLanes = VectorOf<float>::kLanes, kStep = 2 * kLanes;
 
 // An element type: kStep elements as two vectors of float, in whatever order is the quickest, and single ones. Vectors go through references,
 // which every instruction set agrees on.
 struct Single {
   using Element = float;
   static constexpr bool kPairs = false;
-  static void take(const Element* from, Vector (&to)[2]) { __builtin_memcpy(to, from, sizeof to); }
+  static void take(const Element* from, Vector (&to)[2]) {
+    to[0] = load_vector(from);
+    to[1] = load_vector(from + kLanes);
+  }
   static float widen(Element x) { return x; }
   static Element narrow(float x) { return x; }
 };
@@ -33,7 +37,7 @@ struct Brain {
   static constexpr bool kPairs = true;
   // Of each pair of elements, 32 bits: the first ones, then the second ones.
   static void take(const Element* from, Vector (&to)[2]) {
-    using Pairs [[gnu::vector_size(64)]] = uint32_t;
+    using Pairs = VectorOf<uint32_t>::type;
     Pairs pairs;
     __builtin_memcpy(&pairs, from, sizeof pairs);
     const Pairs first = pairs << 16, second = pairs & 0xFFFF0000u;
@@ -53,11 +57,10 @@ struct Half {
     __builtin_memcpy(bits, from, sizeof bits);
     const __m512 wide[] = {_mm512_maskz_cvtph_ps(0xFFFF, bits[0]), _mm512_maskz_cvtph_ps(0xFFFF, bits[1])};
     __builtin_memcpy(to, wide, sizeof to);
-#elif defined(__F16C__)
-    __m128i bits[4];
+#elif defined(__F16C__) && defined(__AVX2__)
+    __m128i bits[2];
     __builtin_memcpy(bits, from, sizeof bits);
-    const __m256 wide[] = {_mm256_cvtph_ps(bits[0]), _mm256_cvtph_ps(bits[1]), _mm256_cvtph_ps(bits[2]),
-                           _mm256_cvtph_ps(bits[3])};
+    const __m256 wide[] = {_mm256_cvtph_ps(bits[0]), _mm256_cvtph_ps(bits[1])};
     __builtin_memcpy(to, wide, sizeof to);
 #else
     for (int i = 0; i < kStep; ++i) to[i / kLanes][i % kLanes] = from_float16(from[i]);
@@ -74,9 +77,14 @@ void sum_lanes(const Vector (&vectors)[4], float (&sums)[4]) {
   Quarter held[4];
 #pragma GCC unroll 4
   for (int v = 0; v < 4; ++v) {
-    Quarter part[4];
+    Quarter part[kLanes / 4];
     __builtin_memcpy(part, &vectors[v], sizeof part);
-    held[v] = (part[0] + part[2]) + (part[1] + part[3]);
+#pragma GCC unroll 2
+    for (int half = kLanes / 8; half > 0; half /= 2) {
+#pragma GCC unroll 2
+      for (int q = 0; q < half; ++q) part[q] += part[q + half];
+    }
+    held[v] = part[0];
   }
   const Order low = {0, 4, 1, 5}, high = {2, 6, 3, 7}, first = {0, 1, 4, 5}, second = {2, 3, 6, 7};
   const Quarter left = __builtin_shuffle(held[0], held[1], low) + __builtin_shuffle(held[0], held[1], high);
@@ -84,6 +92,10 @@ void sum_lanes(const Vector (&vectors)[4], float (&sums)[4]) {
   const Quarter all = __builtin_shuffle(left, right, first) + __builtin_shuffle(left, right, second);
   __builtin_memcpy(sums, &all, sizeof all);
 }
+
+// Whether there are registers for what is taken of several rows of b, besides the sums; else it is used as soon as it is there, and rows of a are
+// read again for each row of b.
+constexpr bool kKeepsWeights = kVectorRegisters >= 32;
 
 // Some rows of `a`, as Type::take() gives them, `a_row` apart, times some rows of b.
 template <class Type, int Rows, int Columns>
@@ -104,16 +116,27 @@ void multiply_some(const FewRows& p, const float* a, int64_t a_row, int64_t colu
       const auto* next = reinterpret_cast<const char*>(b + (Columns + j) * p.b_row + i);
 #pragma GCC unroll 2
       for (size_t line = 0; line < kStep * sizeof(Element); line += 64) __builtin_prefetch(next + line, 0, 2);
-    }
+      if constexpr (!kKeepsWeights) {
 #pragma GCC unroll 8
-    for (int r = 0; r < Rows; ++r) {
+        for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 2
-      for (int v = 0; v < 2; ++v) {
-        Vector line;
-        __builtin_memcpy(&line, a + r * a_row + i + v * kLanes, sizeof line);
+          for (int v = 0; v < 2; ++v) {
+            held[(r * Columns + j) / 4][(r * Columns + j) % 4] +=
+                load_vector(a + r * a_row + i + v * kLanes) * weights[j][v];
+          }
+        }
+      }
+    }
+    if constexpr (kKeepsWeights) {
 #pragma GCC unroll 8
-        for (int j = 0; j < Columns; ++j) {
-          held[(r * Columns + j) / 4][(r * Columns + j) % 4] += line * weights[j][v];
+      for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 2
+        for (int v = 0; v < 2; ++v) {
+          const Vector line = load_vector(a + r * a_row + i + v * kLanes);
+#pragma GCC unroll 8
+          for (int j = 0; j < Columns; ++j) {
+            held[(r * Columns + j) / 4][(r * Columns + j) % 4] += line * weights[j][v];
+          }
         }
       }
     }
@@ -136,11 +159,12 @@ void multiply_some(const FewRows& p, const float* a, int64_t a_row, int64_t colu
 // As many rows of b at a time as keep enough sums in registers to hide how long one takes.
 template <class Type, int Rows>
 void multiply_rows(const FewRows& p, const float* a, int64_t a_row) {
-#if defined(__AVX512F__)
-  constexpr int kColumns = Rows == 1 ? 8 : Rows <= 5 ? 4 : 3;
-#else
-  constexpr int kColumns = Rows == 1 ? 8 : Rows <= 4 ? 4 : 2;
-#endif
+  constexpr int kColumns = kKeepsWeights ? (Rows == 1   ? 8
+                                            : Rows <= 5 ? 4
+                                                        : 3)
+                           : Rows == 1   ? 8
+                           : Rows == 2   ? 5
+                                         : 12 / Rows;
   int64_t column = 0;
   for (; column + kColumns <= p.columns; column += kColumns) multiply_some<Type, Rows, kColumns>(p, a, a_row, column);
   for (; column < p.columns; ++column) multiply_some<Type, Rows, 1>(p, a, a_row, column);

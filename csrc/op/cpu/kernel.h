@@ -13,6 +13,8 @@ inline constexpr int64_t kMostBlocks = int64_t{1} << 30;
 
 // What an element takes, in nanoseconds, in operators that do some arithmetic: only to tell short work from long.
 inline constexpr double kElement_ns = 0.5;
+// The same where memory takes longer than the arithmetic.
+inline constexpr double kLightElement_ns = 0.15;
 // The same of fills and copies of long runs of bytes, for each byte of the result. Their blocks are larger, since a byte takes so little.
 inline constexpr double kFilledByte_ns = 0.01, kCopiedByte_ns = 0.03;
 inline constexpr int64_t kMovedBlock = 256 << 10;  // bytes

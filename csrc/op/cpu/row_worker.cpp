@@ -10,6 +10,7 @@
 #include "op/cpu/buffer.h"
 #include "op/cpu/gather.h"
 #include "op/cpu/streaming.h"
+#include "op/cpu/types.h"
 
 namespace infiniop::cpu {
 
@@ -40,7 +41,8 @@ class RowWorker {
       if (kind == RowStepKind::Each) {
         step_of_value_[values_++] = step;
       } else {
-        reduce_[step] = loops_.reduce[static_cast<int>(kind) - static_cast<int>(RowStepKind::Sum)][work.computed];
+        reduce_[step] =
+            light_tiles().reduce[static_cast<int>(kind) - static_cast<int>(RowStepKind::Sum)][work.computed];
         of_nothing_[step] = reduce_[step](0, nullptr);
       }
     }

@@ -23,10 +23,11 @@ class PreparedRows final : public Prepared {
     work_.is_whole = is_whole(type);
     for (int t = 0; t < info.tensors; ++t) work_.route[t] = route_of(plan, t);
     // Twice as many elements as blocks of element-wise operators have, but whole rows, since the first of them waits for memory; more
-    // only where a grid could not have as many blocks.
+    // only where a grid could not have as many blocks, and less where there are few rows, for all threads to have some.
     const int64_t rows = plan.rows->rows.total, length = std::max<int64_t>(1, plan.rows->length());
     work_.staged = staged_tensors(info, *plan.rows, work_.route);
-    work_.block_rows = std::max({int64_t{1}, 32 * kTile / length, rows / kMostBlocks + 1});
+    work_.block_rows = std::max(
+        {int64_t{1}, std::min(32 * kTile / length, std::max(8 * kTile / length, rows / 8)), rows / kMostBlocks + 1});
     if (work_.staged) work_.block_rows = (work_.block_rows + kStagedRows - 1) / kStagedRows * kStagedRows;
   }
 

@@ -1,6 +1,10 @@
 // Compiled once for each instruction set, with INFINIOP_TILES naming the table.
 #include "op/cpu/tiles.h"
 
+#include <type_traits>
+#include <utility>
+
+#include "op/cpu/registers.h"
 #include "op/expression.h"
 
 namespace infiniop::cpu {
@@ -83,110 +87,122 @@ struct MinOf {
   }
 };
 
-// The second half of the lanes into the first, which has so many bytes.
-template <class T, class How, size_t Bytes>
-void fold(T* lanes) {
-  using Vector [[gnu::vector_size(Bytes)]] = T;
-  Vector low, high;
-  __builtin_memcpy(&low, lanes, Bytes);
-  __builtin_memcpy(&high, lanes + Bytes / sizeof(T), Bytes);
-  How::add(low, high);
-  __builtin_memcpy(lanes, &low, Bytes);
-}
+// 64 bytes in as many vectors as the instruction set needs for them: compilers keep larger ones than its own in memory. Results do not depend on how many
+// there are.
+constexpr int kParts = 64 / kVectorBytes;
+template <class T>
+struct Line {
+  static constexpr size_t kLanes = 64 / sizeof(T);
+  Vector<T> part[kParts];
 
-// In four vectors of 64 bytes: as many chains as it takes to hide how long an addition takes. The order depends on the count alone.
+  static Line of(T value) {
+    Line line;
+#pragma GCC unroll 4
+    for (auto& each : line.part) each = value - Vector<T>{};
+    return line;
+  }
+  template <class How>
+  void add(const Line& next) {
+#pragma GCC unroll 4
+    for (int p = 0; p < kParts; ++p) How::add(part[p], next.part[p]);
+  }
+  template <class How>
+  void add(const T* from) {
+#pragma GCC unroll 4
+    for (int p = 0; p < kParts; ++p) How::add(part[p], load_vector(from + p * VectorOf<T>::kLanes));
+  }
+  // The upper half of the lanes into the lower one, until there is one.
+  template <class How>
+  T fold() {
+    if constexpr (kParts == 4) {
+      How::add(part[0], part[2]);
+      How::add(part[1], part[3]);
+    }
+    if constexpr (kParts >= 2) How::add(part[0], part[1]);
+    return fold_lanes<How>(part[0], std::make_integer_sequence<int, VectorOf<T>::kLanes>());
+  }
+
+ private:
+  // All lanes are added to those half of a row of them away, which is as quick as the first half alone.
+  template <class How, int... Lane>
+  static T fold_lanes(Vector<T> held, std::integer_sequence<int, Lane...>) {
+    using Index = std::conditional_t<sizeof(T) == 8, int64_t, std::conditional_t<sizeof(T) == 4, int32_t, int8_t>>;
+    constexpr int kCount = sizeof...(Lane);
+    const auto fold_by = [&]<int Distance>(std::integral_constant<int, Distance>) {
+      if constexpr (Distance < kCount && Distance > 0) {
+        const Vector<Index> order = {static_cast<Index>((Lane + Distance) % kCount)...};
+        How::add(held, __builtin_shuffle(held, order));
+      }
+    };
+    fold_by(std::integral_constant<int, 32>());
+    fold_by(std::integral_constant<int, 16>());
+    fold_by(std::integral_constant<int, 8>());
+    fold_by(std::integral_constant<int, 4>());
+    fold_by(std::integral_constant<int, 2>());
+    fold_by(std::integral_constant<int, 1>());
+    return held[0];
+  }
+};
+
+// In four lines of 64 bytes: as many chains as it takes to hide how long an addition takes. The order depends on the count alone.
 template <class T, class How>
 double reduce_tile(size_t count, const void* in) {
   const auto* from = static_cast<const T*>(in);
-  using Vector [[gnu::vector_size(64)]] = T;
-  constexpr size_t kLanes = 64 / sizeof(T), kVectors = 4;
-  const Vector nothing = How::template kOfNothing<T> - Vector{};
-  Vector held[kVectors] = {nothing, nothing, nothing, nothing};
+  constexpr size_t kLanes = Line<T>::kLanes, kLines = 4;
+  const auto nothing = Line<T>::of(How::template kOfNothing<T>);
+  Line<T> held[kLines] = {nothing, nothing, nothing, nothing};
   size_t i = 0;
-  for (; i + kVectors * kLanes <= count; i += kVectors * kLanes) {
+  for (; i + kLines * kLanes <= count; i += kLines * kLanes) {
 #pragma GCC unroll 4
-    for (size_t v = 0; v < kVectors; ++v) {
-      Vector next;
-      __builtin_memcpy(&next, from + i + v * kLanes, sizeof next);
-      How::add(held[v], next);
-    }
+    for (size_t l = 0; l < kLines; ++l) held[l].template add<How>(from + i + l * kLanes);
   }
-  for (; i + kLanes <= count; i += kLanes) {
-    Vector next;
-    __builtin_memcpy(&next, from + i, sizeof next);
-    How::add(held[0], next);
-  }
-  How::add(held[0], held[1]);
-  How::add(held[2], held[3]);
-  How::add(held[0], held[2]);
-  T lanes[kLanes];
-  __builtin_memcpy(lanes, &held[0], sizeof lanes);
-  fold<T, How, 32>(lanes);
-  fold<T, How, 16>(lanes);
-  for (size_t width = 8 / sizeof(T); width > 0; width /= 2) {
-    for (size_t lane = 0; lane < width; ++lane) How::add(lanes[lane], lanes[lane + width]);
-  }
-  T rest = How::template kOfNothing<T>;
+  for (; i + kLanes <= count; i += kLanes) held[0].template add<How>(from + i);
+  held[0].template add<How>(held[1]);
+  held[2].template add<How>(held[3]);
+  held[0].template add<How>(held[2]);
+  T all = held[0].template fold<How>(), rest = How::template kOfNothing<T>;
   for (; i < count; ++i) How::add(rest, from[i]);
-  How::add(lanes[0], rest);
-  return as_row_number(lanes[0]);
+  How::add(all, rest);
+  return as_row_number(all);
 }
 
 // The sum of BF16: of each pair of elements, 32 bits, the first ones and the second ones are vectors of floats as they are.
 double sum_bfloat(size_t count, const void* in) {
-  using Pairs [[gnu::vector_size(64)]] = uint32_t;
-  using Vector [[gnu::vector_size(64)]] = float;
   const auto* from = static_cast<const uint16_t*>(in);
-  Vector held[4] = {};
+  constexpr int kPairs = VectorOf<uint32_t>::kLanes;
+  Line<float> held[4] = {};
   size_t i = 0;
   for (; i + 64 <= count; i += 64) {
 #pragma GCC unroll 2
-    for (size_t v = 0; v < 2; ++v) {
-      Pairs pairs;
-      __builtin_memcpy(&pairs, from + i + 32 * v, sizeof pairs);
-      const Pairs first = pairs << 16, second = pairs & 0xFFFF0000u;
-      Vector next[2];
-      __builtin_memcpy(&next[0], &first, sizeof first);
-      __builtin_memcpy(&next[1], &second, sizeof second);
-      held[2 * v] += next[0];
-      held[2 * v + 1] += next[1];
+    for (size_t l = 0; l < 2; ++l) {
+#pragma GCC unroll 4
+      for (int p = 0; p < kParts; ++p) {
+        Vector<uint32_t> pairs;
+        __builtin_memcpy(&pairs, from + i + 32 * l + 2 * kPairs * p, sizeof pairs);
+        held[2 * l].part[p] += reinterpret_cast<Vector<float>>(pairs << 16);
+        held[2 * l + 1].part[p] += reinterpret_cast<Vector<float>>(pairs & 0xFFFF0000u);
+      }
     }
   }
-  const Vector all = (held[0] + held[1]) + (held[2] + held[3]);
-  float lanes[16];
-  __builtin_memcpy(lanes, &all, sizeof lanes);
-  for (size_t width = 8; width > 0; width /= 2) {
-    for (size_t lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
-  }
+  held[0].add<SumOf>(held[1]);
+  held[2].add<SumOf>(held[3]);
+  held[0].add<SumOf>(held[2]);
+  const float all = held[0].fold<SumOf>();
   float rest = 0;
   for (; i < count; ++i) rest += from_bfloat16(from[i]);
-  return static_cast<double>(lanes[0] + rest);
+  return static_cast<double>(all + rest);
 }
 
 // A reduction of a row of few floats: one vector is enough, and its lanes are folded where they are.
 template <class T, class How>
 [[gnu::always_inline]] inline T reduce_short(size_t count, const T* from) {
   static_assert(sizeof(T) == 4);
-  using Vector [[gnu::vector_size(64)]] = T;
-  using Order [[gnu::vector_size(64)]] = int32_t;
-  constexpr size_t kLanes = 16, kFew = 64;
+  constexpr size_t kLanes = Line<T>::kLanes, kFew = 64;
   if (count > kFew) return static_cast<T>(reduce_tile<T, How>(count, from));
-  Vector held = How::template kOfNothing<T> - Vector{};
+  auto held = Line<T>::of(How::template kOfNothing<T>);
   size_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    Vector next;
-    __builtin_memcpy(&next, from + i, sizeof next);
-    How::add(held, next);
-  }
-  const Order by_8 = {8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7};
-  const Order by_4 = {4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3};
-  const Order by_2 = {2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1};
-  const Order by_1 = {1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0};
-  How::add(held, __builtin_shuffle(held, by_8));
-  How::add(held, __builtin_shuffle(held, by_4));
-  How::add(held, __builtin_shuffle(held, by_2));
-  How::add(held, __builtin_shuffle(held, by_1));
-  T all = held[0], rest = How::template kOfNothing<T>;
+  for (; i + kLanes <= count; i += kLanes) held.template add<How>(from + i);
+  T all = held.template fold<How>(), rest = How::template kOfNothing<T>;
   if (i == count) return all;
   for (; i < count; ++i) How::add(rest, from[i]);
   How::add(all, rest);
@@ -195,26 +211,27 @@ template <class T, class How>
 
 #include "infiniop/generated/short_rows.inc"
 
-// Four rows by as many columns as stay in registers, written with vectors of 64 bytes, which compilers split as the machine needs.
+// Four rows by as many columns as stay in registers.
 template <class T>
 void multiply_tile(int64_t m, int64_t n, int64_t k, const void* a_data, const void* b_data, void* sum_data) {
   const auto *a = static_cast<const T*>(a_data), *b = static_cast<const T*>(b_data);
   auto* sum = static_cast<T*>(sum_data);
-  using Vector [[gnu::vector_size(64)]] = T;
-  constexpr int kRows = 4, Columns = 64 / sizeof(T);
+  constexpr int kRows = 4, kLanes = VectorOf<T>::kLanes, kVectors = kParts, kColumns = kVectors * kLanes;
   int64_t row = 0;
   for (; row + kRows <= m; row += kRows) {
     int64_t column = 0;
-    for (; column + Columns <= n; column += Columns) {
-      Vector held[kRows] = {};
+    for (; column + kColumns <= n; column += kColumns) {
+      Vector<T> held[kRows][kVectors] = {};
       for (int64_t i = 0; i < k; ++i) {
-        Vector line;
-        __builtin_memcpy(&line, b + i * n + column, sizeof line);
 #pragma GCC unroll 4
-        for (int r = 0; r < kRows; ++r) held[r] += a[(row + r) * k + i] * line;
+        for (int v = 0; v < kVectors; ++v) {
+          const Vector<T> line = load_vector(b + i * n + column + v * kLanes);
+#pragma GCC unroll 4
+          for (int r = 0; r < kRows; ++r) held[r][v] += a[(row + r) * k + i] * line;
+        }
       }
       for (int r = 0; r < kRows; ++r) {
-        for (int j = 0; j < Columns; ++j) sum[(row + r) * n + column + j] += held[r][j];
+        for (int j = 0; j < kColumns; ++j) sum[(row + r) * n + column + j] += held[r][j / kLanes][j % kLanes];
       }
     }
     for (int r = 0; r < kRows; ++r) {
@@ -233,12 +250,15 @@ void multiply_tile(int64_t m, int64_t n, int64_t k, const void* a_data, const vo
 }
 
 void fill_lines(size_t bytes, void* out, const void* line) {
-  using Line [[gnu::vector_size(kFillLine)]] = char;
-  Line held;
-  __builtin_memcpy(&held, line, sizeof held);
+  Vector<char> held[kFillLine / kVectorBytes];
+  __builtin_memcpy(held, line, sizeof held);
   auto* to = static_cast<char*>(out);
   size_t at = 0;
-  for (; at + kFillLine <= bytes; at += kFillLine) __builtin_memcpy(to + at, &held, sizeof held);
+  for (; at + kFillLine <= bytes; at += kFillLine) {
+#pragma GCC unroll 4
+    for (size_t v = 0; v < kFillLine / kVectorBytes; ++v)
+      __builtin_memcpy(to + at + v * kVectorBytes, &held[v], kVectorBytes);
+  }
   __builtin_memcpy(to + at, line, bytes - at);
 }
 

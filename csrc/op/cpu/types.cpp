@@ -36,11 +36,16 @@ int computed_size(infiniDtype_t dtype) {
   return kSize[computed_as(dtype)];
 }
 
+const Tiles& light_tiles() {
+#ifdef INFINIOP_X86_LEVELS
+  if (halves_vectors()) return tiles_v3;
+#endif
+  return tiles();
+}
+
 MapTile map_tile(int map, infiniDtype_t dtype) {
   const bool is_narrow = dtype == INFINI_DTYPE_F16 || dtype == INFINI_DTYPE_BF16;
-#ifdef INFINIOP_X86_LEVELS
-  if (kIsLightMap[map] && !is_narrow && halves_vectors()) return tiles_v3.map[map][computed_as(dtype)];
-#endif
+  if (kIsLightMap[map] && !is_narrow) return light_tiles().map[map][computed_as(dtype)];
   return is_narrow && tiles().narrow[map] ? tiles().narrow[map] : tiles().map[map][computed_as(dtype)];
 }
 

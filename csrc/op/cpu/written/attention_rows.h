@@ -11,6 +11,7 @@
 
 #include "op/cpu/buffer.h"
 #include "op/cpu/panels.h"
+#include "op/cpu/registers.h"
 #include "op/cpu/written/attention.h"
 #include "op/expression.h"
 
@@ -237,19 +238,22 @@ class Attention {
 
   // The largest of every 16th score; false: one of them is not a number. Compilers make no vectors of this by themselves.
   static bool find_largest(const float* score, int count, float (&largest)[16]) {
-    using Vector [[gnu::vector_size(64)]] = float;
-    using Truth [[gnu::vector_size(64)]] = int;
-    Vector most = Vector{} - __builtin_huge_valf();
-    Truth strange = {};
+    constexpr int kLanes = VectorOf<float>::kLanes, kParts = 16 / kLanes;
+    Vector<float> most[kParts];
+    Vector<int> strange[kParts] = {};
+#pragma GCC unroll 4
+    for (auto& each : most) each = Vector<float>{} - __builtin_huge_valf();
     for (int j = 0; j < count; j += 16) {
-      Vector x;
-      __builtin_memcpy(&x, score + j, sizeof x);
-      most = x > most ? x : most;
-      strange |= x != x;
+#pragma GCC unroll 4
+      for (int p = 0; p < kParts; ++p) {
+        const Vector<float> x = load_vector(score + j + p * kLanes);
+        most[p] = x > most[p] ? x : most[p];
+        strange[p] |= x != x;
+      }
     }
-    __builtin_memcpy(largest, &most, sizeof most);
+    __builtin_memcpy(largest, most, sizeof most);
     int found[16], any = 0;
-    __builtin_memcpy(found, &strange, sizeof strange);
+    __builtin_memcpy(found, strange, sizeof strange);
     for (const int each : found) any |= each;
     return any == 0;
   }

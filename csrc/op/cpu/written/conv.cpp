@@ -5,9 +5,9 @@
 
 #include "infiniop/generated/written.h"
 #include "op/cpu/buffer.h"
+#include "op/cpu/registers.h"
 #include "op/cpu/written.h"
 #include "op/cpu/written/elements.h"
-#include "op/cpu/written/registers.h"
 
 namespace infiniop::cpu::INFINIOP_LEVEL {
 
