@@ -95,9 +95,10 @@ typedef struct infinirtXKernelInfo {
 INFINIRT_API infinirtError_t infinirtXRegisterKernel(const infinirtXKernelInfo* kernel);
 
 /* As infinirtLaunchKernel with blocks of one thread, for a kernel that only computes: it waits for nobody, and all of its blocks
- * together take about `nanoseconds` on one thread. The CPU device runs a short one in the calling thread when the stream is
- * idle, where handing it over would cost more than doing it, and shares a long one between its threads from the first block
- * on, which it otherwise has to see run before it knows what a block costs. Elsewhere it is infinirtLaunchKernel. */
+ * together take about `nanoseconds` on one thread. The CPU device runs a short one within the call when the stream is idle, where
+ * handing it over would cost more than doing it: in the calling thread, and on workers that are awake. It shares a long one between
+ * its threads from the first block on, which it otherwise has to see run before it knows what a block costs. Elsewhere it is
+ * infinirtLaunchKernel. */
 INFINIRT_API infinirtError_t infinirtXLaunchComputation(const void* func, dim3 gridDim, void** args,
                                                         unsigned long long nanoseconds, infinirtStream_t stream);
 

@@ -19,8 +19,8 @@ inline void cpu_pause() {
 #endif
 }
 
-// Pauses before sleeping. Few on purpose: a virtual machine's host takes the core away from a longer loop of pauses
-// (measured: hand-offs twice as slow with 64 as with 8).
+// Pauses before sleeping, where nobody knows how long it will take. Few on purpose: a virtual machine's host takes the core away from a longer loop of
+// pauses (measured: hand-offs twice as slow with 64 as with 8). Who expects an end soon looks for longer (scheduler.h).
 inline constexpr int kShortSpin = 8;
 
 inline void futex_wait(const std::atomic<uint32_t>* word, uint32_t expected, const timespec* timeout = nullptr) {

@@ -43,8 +43,8 @@ infinirtError_t check_cooperative(const Kernel& kernel, dim3 grid, dim3 block, s
       grid.x, grid.y, grid.z, most, kernel.name.c_str());
 }
 
-// A computation that takes no longer runs in the thread that launches it: waking a worker and being woken by it costs a tenth of
-// this, and nothing is gained by two threads.
+// A computation that takes no longer runs in the thread that launches it, with the help of workers that are awake: waking one and being woken by it costs
+// a tenth of this at best.
 constexpr uint64_t kRunsInCaller_ns = 50000;
 
 struct LaunchOptions {

@@ -15,8 +15,8 @@ namespace infinirt {
 
 namespace {
 
-// Sharing a loop with other threads costs a few microseconds; below this much work it is not worth it. With threads that are awake it costs less.
-constexpr int64_t kWorthSharing_ns = 20000, kWorthSharingAwake_ns = 8000;
+// Sharing a loop with threads that have to be woken costs about this much of their work and of that of who wakes them; with those that are awake, less.
+constexpr int64_t kThread_ns = 10000, kAwakeThread_ns = 4000;
 constexpr int64_t kPiece_ns = 4000;
 
 // Shared memory of the block that runs on this thread; kept for the next one.
@@ -79,14 +79,22 @@ struct Launch {
   }
 };
 
-// On this thread and others, with the cost of a block known. Nobody is woken for what runs in its caller's thread.
-void run_known(Launch& launch, int64_t total, int64_t each) {
-  const bool is_long = !launch.work.values && total >= kWorthSharing_ns / each;
-  if (!is_long && total < kWorthSharingAwake_ns / each) return launch.run(0, total);
+// So many blocks from `first` on, each of which takes about `each` nanoseconds, on this thread and others.
+void share(Launch& launch, int64_t first, int64_t total, int64_t each) {
+  struct Context {
+    Launch& launch;
+    int64_t first;
+  } context{launch, first};
+  // For what runs in its caller's thread nobody is woken.
+  const bool may_wake = !launch.work.values && total >= 2 * kThread_ns / each;
+  const int64_t threads = total / std::max<int64_t>(1, (may_wake ? kThread_ns : kAwakeThread_ns) / each);
   parallel_for(
       total, std::max<int64_t>(1, kPiece_ns / each),
-      [](int64_t begin, int64_t end, void* context) { static_cast<Launch*>(context)->run(begin, end); }, &launch,
-      is_long ? Helpers::Idle : Helpers::Awake);
+      [](int64_t begin, int64_t end, void* opaque) {
+        const auto& c = *static_cast<const Context*>(opaque);
+        c.launch.run(c.first + begin, c.first + end);
+      },
+      &context, may_wake ? Helpers::Idle : Helpers::Awake, threads);
 }
 
 // The same, when the first block has to show it.
@@ -94,12 +102,7 @@ void run_shared(Launch& launch, int64_t total) {
   const int64_t started = monotonic_ns();
   launch.run(0, 1);
   const int64_t each = std::max<int64_t>(monotonic_ns() - started, 1), rest = total - 1;
-  if (rest == 0) return;
-  if (rest < kWorthSharing_ns / each) return launch.run(1, total);
-  parallel_for(
-      rest, std::max<int64_t>(1, kPiece_ns / each),
-      [](int64_t begin, int64_t end, void* context) { static_cast<Launch*>(context)->run(begin + 1, end + 1); },
-      &launch);
+  if (rest > 0) share(launch, 1, rest, each);
 }
 
 // Where the arguments of a launch lie, and pointers among them that were translated. Few launches have many.
@@ -187,7 +190,7 @@ infinirtError_t run_kernel_blocks(const KernelWork& work, void* (*translate)(voi
   if (work.cooperative && total > 1) {
     run_together(launch, total);
   } else if (work.block_ns > 0) {
-    run_known(launch, total, work.block_ns);
+    share(launch, 0, total, work.block_ns);
   } else {
     run_shared(launch, total);
   }

@@ -1,6 +1,5 @@
 // Data-parallel loops on the workers. The caller works too and never waits for a helper that has not started.
 #include <algorithm>
-#include <utility>
 
 #include "engine/scheduler.h"
 
@@ -11,16 +10,18 @@ namespace {
 // A helper's last piece takes about this long. Sleeping until it is done would take a wake-up longer.
 constexpr int64_t kLastPiece_ns = 30000;
 
-// Of short loops that nobody could share, so many in quick succession are a burst: then a worker is woken after all, and stays awake.
+// Of short loops that too few could share, so many in quick succession are a burst: then one more worker is woken after all, and stays awake.
 constexpr int kBurst = 4;
 
 struct Burst {
-  int64_t last = 0;  // when the last such loop ended
-  int loops = 0;
+  int64_t last = 0;  // when the last short loop ended
+  int lonely = 0;    // how many had too few helpers
 
-  bool goes_on() {
-    loops = monotonic_ns() - last < linger_ns() ? loops + 1 : 1;
-    return loops % kBurst == 0;
+  bool wakes() {
+    lonely = monotonic_ns() - last < linger_ns() ? lonely + 1 : 1;
+    if (lonely < kBurst) return false;
+    lonely = 0;
+    return true;
   }
 };
 thread_local Burst t_burst;
@@ -74,43 +75,49 @@ struct Helper final : Runnable {
 
 }  // namespace
 
-void parallel_for(int64_t count, int64_t grain, void (*body)(int64_t, int64_t, void*), void* context, Helpers which) {
+void parallel_for(int64_t count, int64_t grain, void (*body)(int64_t, int64_t, void*), void* context, Helpers which,
+                  int64_t most_threads) {
   if (count <= 0) return;
   grain = std::max<int64_t>(grain, 1);
   const int64_t pieces = (count + grain - 1) / grain;
-  const int helpers = static_cast<int>(std::min<int64_t>(worker_limit() - 1, pieces - 1));
-  if (helpers <= 0 || schedule_config().mode != ScheduleMode::Async) {
+  const int wanted = static_cast<int>(std::min({int64_t{worker_limit()}, pieces, most_threads}) - 1);
+  if (wanted <= 0 || schedule_config().mode != ScheduleMode::Async) {
     body(0, count, context);
     return;
   }
   auto* job = new Job;
   job->count = count;
   job->grain = grain;
-  job->threads = helpers + 1;
+  job->threads = wanted + 1;
   job->body = body;
   job->context = context;
-  job->holders.store(helpers + 1, std::memory_order_relaxed);
-  for (int i = 0; i < helpers; ++i) {
+  job->holders.store(wanted + 1, std::memory_order_relaxed);
+  int helpers = 0;
+  for (bool may_wake = false; helpers < wanted; ++helpers) {
     auto* helper = new Helper(job);
     if (which == Helpers::Idle) {
       schedule(helper);
-    } else if (!schedule_if_awake(helper)) {
-      if (i == 0 && t_burst.goes_on()) {
-        schedule(helper);
-        continue;
-      }
+    } else if (!schedule_at_once(helper, false)) {
+      may_wake = !may_wake && t_burst.wakes();  // one
+      if (may_wake && schedule_at_once(helper, true)) continue;
       delete helper;
-      job->holders.fetch_sub(helpers - i, std::memory_order_relaxed);  // this thread holds it still
       break;
     }
   }
-  job->work();
-  if (which == Helpers::Awake) t_burst.last = monotonic_ns();
-  const auto is_done = [&] { return job->all_done.load(std::memory_order_acquire) != 0; };
-  if (!look_for(kLastPiece_ns, is_done)) {
-    while (!is_done()) futex_wait(&job->all_done, 0);
+  if (helpers == 0) {
+    delete job;
+    body(0, count, context);
+  } else {
+    job->holders.fetch_sub(wanted - helpers, std::memory_order_relaxed);  // this thread holds it still
+    job->work();
+    const auto is_done = [&] { return job->all_done.load(std::memory_order_acquire) != 0; };
+    // Not where threads share cores: the helper may need this one.
+    if (!look_for(linger_ns() > 0 ? kLastPiece_ns : 0, is_done)) {
+      while (!is_done()) futex_wait(&job->all_done, 0);
+    }
+    job->drop();
   }
-  job->drop();
+  if (which == Helpers::Awake) t_burst.last = monotonic_ns();
 }
 
 }  // namespace infinirt

@@ -329,16 +329,18 @@ void schedule(Runnable* runnable) {
   }
 }
 
-bool schedule_if_awake(Runnable* runnable) {
+bool schedule_at_once(Runnable* runnable, bool may_wake) {
   auto& p = pool();
   p.mutex.lock();
-  Worker* worker = p.busy < worker_limit() ? p.idle : nullptr;
-  if (!worker || worker->signal.load(std::memory_order_relaxed) != 0) {
-    p.mutex.unlock();
-    return false;
+  if (p.busy < worker_limit()) {
+    if (may_wake ? p.idle || p.threads < worker_limit()
+                 : p.idle && p.idle->signal.load(std::memory_order_relaxed) == 0) {
+      hand_over(p, runnable);
+      return true;
+    }
   }
-  call_idle(p, worker, runnable);
-  return true;
+  p.mutex.unlock();
+  return false;
 }
 
 void wait_for(const Point& point, bool may_spin) {

@@ -45,11 +45,11 @@ const ScheduleConfig& schedule_config(std::string* problem = nullptr);
 
 inline bool is_random_schedule() { return schedule_config().mode == ScheduleMode::Random; }
 
-// Hands a runnable over. Called without locks other than those of the runnable's own stream.
+// Hands a runnable over. Called without locks other than a stream's: the pool's is taken behind it, and never the other way round.
 void schedule(Runnable* runnable);
 
-// The same, if a worker is idle and has not gone to sleep yet; false: nothing was done. Asynchronous schedules only.
-bool schedule_if_awake(Runnable* runnable);
+// The same, if a worker is idle and awake, or may be woken or made; false: nothing was done. Asynchronous schedules only.
+bool schedule_at_once(Runnable* runnable, bool may_wake);
 
 // Blocks the calling thread until the point is reached. `may_spin` false: sleep at once (BlockingSync).
 void wait_for(const Point& point, bool may_spin = true);
@@ -76,10 +76,10 @@ class UserCodeScope {
 // Who shares a loop: idle workers, which may have to be woken, or those that are awake, for loops that are over before others would come.
 enum class Helpers { Idle, Awake };
 
-// Calls body(begin, end, context) over [0, count) in pieces of at least `grain`, on this thread and on others;
+// Calls body(begin, end, context) over [0, count) in pieces of at least `grain`, on this thread and on others, `most_threads` in all;
 // returns when all is done. Inside random and inline schedules it runs here, in order.
 void parallel_for(int64_t count, int64_t grain, void (*body)(int64_t begin, int64_t end, void* context), void* context,
-                  Helpers helpers = Helpers::Idle);
+                  Helpers helpers = Helpers::Idle, int64_t most_threads = INT64_MAX);
 
 // Number of threads that parallel work is spread over (INFINIRT_CPU_THREADS, else the cores this process may use). `problem`
 // says what was wrong with the setting, if anything.

@@ -32,6 +32,10 @@ __all__ = [
 _Sizes = Sequence[int]
 _Dtype = _core.dtype | None
 
+# The bytes of an element that is 0, and of one that is 1; types are added when they are asked for.
+_zero: dict[_core.dtype, bytes] = {}
+_one: dict[_core.dtype, bytes] = {}
+
 
 def empty(
     size: _Sizes | int, *more: int, dtype: _Dtype = None, device: Any = None, pin_memory: bool = False
@@ -48,12 +52,10 @@ def empty(
     wanted = float32 if dtype is None else dtype
     if pin_memory:
         return _pinned(sizes([size, *more]), wanted, device)
-    return _core.empty(place_for(device), wanted, _shape(size, more))
-
-
-def _shape(size: _Sizes | int, more: tuple[int, ...]) -> _Sizes:
-    """Sizes as given, where they are a list already: reading them checks each."""
-    return size if type(size) is list and not more else sizes([size, *more])
+    place = _core.current() if device is None else place_for(device)
+    # As given, where it is a list already: reading it checks each size.
+    shape = size if type(size) is list and not more else sizes([size, *more])
+    return _core.empty(place, wanted, shape)
 
 
 def _pinned(size: list[int], dtype: _core.dtype, device: Any) -> Tensor:
@@ -110,7 +112,12 @@ def zeros(
     if pin_memory:
         return empty(size, *more, dtype=dtype, device=device, pin_memory=True).zero_()
     wanted = float32 if dtype is None else dtype
-    return _core.filled(place_for(device), wanted, _shape(size, more), bytes(_checked(wanted).itemsize))
+    element = _zero.get(wanted) if type(wanted) is _core.dtype else None
+    if element is None:
+        element = _zero[wanted] = bytes(_checked(wanted).itemsize)
+    place = _core.current() if device is None else place_for(device)
+    shape = size if type(size) is list and not more else sizes([size, *more])
+    return _core.filled(place, wanted, shape, element)
 
 
 def ones(
@@ -120,7 +127,12 @@ def ones(
     if pin_memory:
         return empty(size, *more, dtype=dtype, device=device, pin_memory=True).fill_(1)
     wanted = float32 if dtype is None else dtype
-    return _core.filled(place_for(device), wanted, _shape(size, more), _encoded(1, _checked(wanted)))
+    element = _one.get(wanted) if type(wanted) is _core.dtype else None
+    if element is None:
+        element = _one[wanted] = _encoded(1, _checked(wanted))
+    place = _core.current() if device is None else place_for(device)
+    shape = size if type(size) is list and not more else sizes([size, *more])
+    return _core.filled(place, wanted, shape, element)
 
 
 def full(size: _Sizes, fill_value: float, *, dtype: _Dtype = None, device: Any = None) -> Tensor:

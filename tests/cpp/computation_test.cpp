@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
+#include <iterator>
 #include <thread>
 #include <vector>
 
@@ -52,6 +54,43 @@ TEST(a_short_one_runs_in_the_calling_thread_of_an_idle_stream) {
     CHECK(places.all(std::this_thread::get_id()));
     CHECK_EQ(infinirtStreamQuery(each), infinirtSuccess);
   }
+  CHECK_EQ(infinirtStreamDestroy(stream), infinirtSuccess);
+}
+
+// Work for two, and a worker is awake after the first few: it takes a share, and the call still returns when all is done.
+TEST(short_ones_in_quick_succession_are_shared) {
+  constexpr int kBlocks = 16;
+  constexpr unsigned long long kAll_ns = 40000;
+  static std::atomic<int> done;
+  static std::thread::id ran[kBlocks];
+  const auto compute = [](const infinirtXBlock* block, void**) -> infinirtError_t {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(kAll_ns / kBlocks);
+    while (std::chrono::steady_clock::now() < until) {
+    }
+    ran[block->blockIdx.x] = std::this_thread::get_id();
+    done.fetch_add(1, std::memory_order_relaxed);
+    return infinirtSuccess;
+  };
+  static infinirtError_t (*const kernel)(const infinirtXBlock*, void**) = compute;
+  const infinirtXKernelInfo info{"compute", kernel, nullptr, 0, 0};
+  REQUIRE(infinirtXRegisterKernel(&info) == infinirtSuccess);
+  infinirtStream_t stream;
+  REQUIRE(infinirtStreamCreate(&stream) == infinirtSuccess);
+  // Settings under which nobody stays awake, or nothing is shared.
+  const bool is_alone = std::thread::hardware_concurrency() < 2 || std::getenv("INFINIRT_CPU_THREADS") ||
+                        std::getenv("INFINIRT_CPU_LINGER") || std::getenv("INFINIRT_CPU_SCHEDULE");
+  bool is_shared = false;
+  for (int i = 0; i < (is_alone ? 100 : 20000) && !is_shared; ++i) {
+    done = 0;
+    CHECK_EQ(
+        infinirtXLaunchComputation(reinterpret_cast<const void*>(kernel), {kBlocks, 1, 1}, nullptr, kAll_ns, stream),
+        infinirtSuccess);
+    CHECK_EQ(done.load(std::memory_order_relaxed), kBlocks);
+    CHECK_EQ(infinirtStreamQuery(stream), infinirtSuccess);
+    CHECK(std::find(std::begin(ran), std::end(ran), std::this_thread::get_id()) != std::end(ran));
+    is_shared = !std::all_of(std::begin(ran), std::end(ran), [](auto id) { return id == std::this_thread::get_id(); });
+  }
+  CHECK(is_shared || is_alone);
   CHECK_EQ(infinirtStreamDestroy(stream), infinirtSuccess);
 }
 

@@ -266,7 +266,7 @@ def test_descriptors_belong_to_one_device() -> None:
 def test_every_instruction_set_gives_the_same() -> None:
     """Sums and products are not contracted, so that results do not depend on the machine."""
     code = (
-        "import hashlib\n"
+        "import hashlib, itertools\n"
         "bits = hashlib.sha256()\n"
         "for dtype in ('F32', 'F16', 'BF16', 'F8'):\n"
         "    x = np.random.default_rng(1).normal(0, 3, 3001).astype(NUMPY[dtype])\n"
@@ -276,8 +276,8 @@ def test_every_instruction_set_gives_the_same() -> None:
         "        arrays = {op.output.name: out, **{t.name: x for t in op.inputs}}\n"
         "        run(op, arrays, dict.fromkeys(arrays, dtype), **{a.name: 1.5 for a in op.attributes})\n"
         "        bits.update(out.tobytes())\n"
-        "for dtype in ('F32', 'F16', 'BF16', 'F64'):\n"
-        "    x = np.random.default_rng(2).normal(0, 3, (7, 3001)).astype(NUMPY[dtype])\n"
+        "for dtype, shape in itertools.product(('F32', 'F16', 'BF16', 'F64'), ((7, 3001), (70, 33), (40, 130))):\n"
+        "    x = np.random.default_rng(2).normal(0, 3, shape).astype(NUMPY[dtype])\n"
         "    for name in ('Softmax', 'LogSoftmax', 'RMSNorm'):\n"
         "        op = BY_NAME[name]\n"
         "        out = np.zeros_like(x)\n"

@@ -23,13 +23,25 @@ def loops(text: str) -> Iterator[tuple[str, str]]:
                 yield found[1], "\n".join(lines[at + 1 :])
 
 
+def disassembly(config: pytest.Config, level: str, source: str) -> str:
+    tree = config.getoption("--cpp-release-tree")
+    compiled = Path(tree, f"CMakeFiles/infiniop_tiles_{level}.dir/csrc/op/cpu/{source}.o")
+    if not tree or not compiled.exists():
+        pytest.skip("no build of the package is here, or not for this instruction set")
+    return output_of("objdump", "-d", "-C", "--no-show-raw-insn", compiled)
+
+
 @pytest.mark.peer("objdump")
 @pytest.mark.parametrize("level", ["v3", "v4"])
 def test_loops_are_vectors(pytestconfig: pytest.Config, level: str) -> None:
-    tree = pytestconfig.getoption("--cpp-release-tree")
-    compiled = Path(tree, f"CMakeFiles/infiniop_tiles_{level}.dir/csrc/op/cpu/tiles.cpp.o")
-    if not tree or not compiled.exists():
-        pytest.skip("no build of the package is here, or not for this instruction set")
-    found = dict(loops(output_of("objdump", "-d", "-C", "--no-show-raw-insn", compiled)))
+    found = dict(loops(disassembly(pytestconfig, level, "tiles.cpp")))
     assert found.keys() >= SCALAR
     assert not {name for name, body in found.items() if not re.search(r"%[yz]mm", body)} - SCALAR
+
+
+@pytest.mark.peer("objdump")
+@pytest.mark.parametrize("level", ["v3", "v4"])
+@pytest.mark.parametrize("source", ["few_rows.cpp", "packed_product.cpp"])
+def test_products_are_fused(pytestconfig: pytest.Config, level: str, source: str) -> None:
+    text = disassembly(pytestconfig, level, source)
+    assert len(re.findall(r"\tvfmadd", text)) > len(re.findall(r"\tvmulps", text))

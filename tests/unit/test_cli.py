@@ -89,6 +89,8 @@ def default_device(**environment: str) -> str:
         ("INFINIRT_CPU_THREADS", "4x"),
         ("INFINIRT_CPU_THREADS", "0"),
         ("INFINIRT_CPU_THREADS", "-3"),
+        ("INFINIRT_CPU_LINGER", "long"),
+        ("INFINIRT_CPU_LINGER", "-1"),
     ],
 )
 def test_misspelt_settings_are_errors_that_name_them(name: str, value: str) -> None:

@@ -101,9 +101,12 @@ class PreparedWork final : public Prepared {
       const infiniDtype_t dtype = plan.dtype[plan.info->model()];
       work_.map = map_tile(plan.info->map, dtype);
       work_.direct = dtype == INFINI_DTYPE_BF16 ? tiles().bfloat[plan.info->map] : nullptr;
-      const bool converts = std::any_of(work_.route, work_.route + plan.nest.operands,
-                                        [](const Route& each) { return each.convert != nullptr; });
-      if (kIsLightMap[plan.info->map] && (work_.direct || !converts)) element_ns_ = kLightElement_ns;
+      bool is_light = kIsLightMap[plan.info->map];
+      for (int t = 0; t < plan.nest.operands; ++t) {
+        is_light = is_light && (work_.direct || !work_.route[t].convert) &&
+                   (plan.nest.is_linear(t, work_.route[t].element_size) || (t > 0 && plan.nest.is_scalar(t)));
+      }
+      if (is_light) element_ns_ = kLightElement_ns;
     }
     if (work_.kind == OperatorKind::Cast) {
       const int to = plan.dtype[0] == INFINI_DTYPE_BOOL ? kComputed : computed_as(plan.dtype[0]);
