@@ -62,6 +62,7 @@ TEST(short_ones_in_quick_succession_are_shared) {
   constexpr int kBlocks = 16;
   constexpr unsigned long long kAll_ns = 40000;
   static std::atomic<int> done;
+  done = 0;
   static std::thread::id ran[kBlocks];
   const auto compute = [](const infinirtXBlock* block, void**) -> infinirtError_t {
     const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(kAll_ns / kBlocks);
@@ -80,14 +81,14 @@ TEST(short_ones_in_quick_succession_are_shared) {
   const bool is_alone = std::thread::hardware_concurrency() < 2 || std::getenv("INFINIRT_CPU_THREADS") ||
                         std::getenv("INFINIRT_CPU_LINGER") || std::getenv("INFINIRT_CPU_SCHEDULE");
   bool is_shared = false;
-  for (int i = 0; i < (is_alone ? 100 : 20000) && !is_shared; ++i) {
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(is_alone ? 0 : 20);
+  while (!is_shared && (done == 0 || std::chrono::steady_clock::now() < patience)) {
     done = 0;
     CHECK_EQ(
         infinirtXLaunchComputation(reinterpret_cast<const void*>(kernel), {kBlocks, 1, 1}, nullptr, kAll_ns, stream),
         infinirtSuccess);
     CHECK_EQ(done.load(std::memory_order_relaxed), kBlocks);
     CHECK_EQ(infinirtStreamQuery(stream), infinirtSuccess);
-    CHECK(std::find(std::begin(ran), std::end(ran), std::this_thread::get_id()) != std::end(ran));
     is_shared = !std::all_of(std::begin(ran), std::end(ran), [](auto id) { return id == std::this_thread::get_id(); });
   }
   CHECK(is_shared || is_alone);
