@@ -33,6 +33,7 @@ struct Job {
   std::atomic<uint32_t> all_done{0};
   int64_t count, grain;
   int threads;
+  bool lingers;  // helpers stay awake afterwards
   void (*body)(int64_t, int64_t, void*);
   void* context;
 
@@ -63,6 +64,7 @@ struct Job {
 
 struct Helper final : Runnable {
   explicit Helper(Job* j) : job(j) { urgency = kUrgencyLevels - 1; }
+  bool keeps_awake() const override { return job->lingers; }
   bool run(int) override {
     Job* shared = job;
     delete this;
@@ -89,13 +91,14 @@ void parallel_for(int64_t count, int64_t grain, void (*body)(int64_t, int64_t, v
   job->count = count;
   job->grain = grain;
   job->threads = wanted + 1;
+  job->lingers = which != Helpers::OfStep && linger_ns() > 0;
   job->body = body;
   job->context = context;
   job->holders.store(wanted + 1, std::memory_order_relaxed);
   int helpers = 0;
   for (bool may_wake = false; helpers < wanted; ++helpers) {
     auto* helper = new Helper(job);
-    if (which == Helpers::Idle) {
+    if (which != Helpers::Awake) {
       schedule(helper);
     } else if (!schedule_at_once(helper, false)) {
       may_wake = !may_wake && t_burst.wakes();  // one
@@ -112,7 +115,7 @@ void parallel_for(int64_t count, int64_t grain, void (*body)(int64_t, int64_t, v
     job->work();
     const auto is_done = [&] { return job->all_done.load(std::memory_order_acquire) != 0; };
     // Not where threads share cores: the helper may need this one.
-    if (!look_for(linger_ns() > 0 ? kLastPiece_ns : 0, is_done)) {
+    if (!look_for(job->lingers ? kLastPiece_ns : 0, is_done)) {
       while (!is_done()) futex_wait(&job->all_done, 0);
     }
     job->drop();

@@ -138,8 +138,10 @@ Runnable* linger(Worker& worker) {
   return work;
 }
 
-Runnable* wait_for_call(Worker& worker) {
-  if (Runnable* work = linger(worker)) return work;
+Runnable* wait_for_call(Worker& worker, bool lingers) {
+  if (lingers) {
+    if (Runnable* work = linger(worker)) return work;
+  }
   worker.signal.fetch_or(Worker::Sleeping, std::memory_order_acq_rel);
   for (;;) {
     if (Runnable* work = answer_call(worker)) return work;
@@ -155,6 +157,8 @@ void* worker_main(void* first_runnable) {
   auto& p = pool();
   const int limit = worker_limit();
   for (;;) {
+    // After a step or a host function it would keep a core from whoever those talked to: another process, say.
+    const bool lingers = runnable->keeps_awake();
     const bool more = runnable->run(kBudget);
     p.mutex.lock();
     if (more) {  // let others of at least the same urgency go first
@@ -172,7 +176,7 @@ void* worker_main(void* first_runnable) {
     self->next_idle = p.idle;
     p.idle = self;
     p.mutex.unlock();
-    runnable = wait_for_call(*self);
+    runnable = wait_for_call(*self, lingers);
   }
   return nullptr;
 }

@@ -20,6 +20,8 @@ class Runnable {
   // Whether all its steps merely compute, so that a thread that waits may run them; code of the user, and whatever may
   // wait, belongs on a worker. May be asked at any time.
   virtual bool only_computes() const { return false; }
+  // Whether more of its kind is to be expected, so that the worker stays awake after it. Asked before it runs.
+  virtual bool keeps_awake() const { return only_computes(); }
   // The same as run() on a thread that waits for `point`, up to there, as long as the next step merely computes.
   virtual bool run_for_waiter(const Point& /*point*/) { return true; }
 
@@ -73,8 +75,9 @@ class UserCodeScope {
   bool on_worker_;
 };
 
-// Who shares a loop: idle workers, which may have to be woken, or those that are awake, for loops that are over before others would come.
-enum class Helpers { Idle, Awake };
+// Who shares a loop: idle workers, which may have to be woken, or those that are awake, for loops that are over before others would come. OfStep: idle ones,
+// and afterwards nobody looks for more: a step talks to other processes, which may need the cores.
+enum class Helpers { Idle, Awake, OfStep };
 
 // Calls body(begin, end, context) over [0, count) in pieces of at least `grain`, on this thread and on others, `most_threads` in all;
 // returns when all is done. Inside random and inline schedules it runs here, in order.

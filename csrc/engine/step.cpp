@@ -38,7 +38,7 @@ void run_step_parallel(int64_t count, int64_t grain, void (*body)(long long, lon
         const auto& c = *static_cast<const Call*>(opaque);
         c.body(begin, end, c.context);
       },
-      &call);
+      &call, Helpers::OfStep);
 }
 
 void step_as_host_function(void*) {
