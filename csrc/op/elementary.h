@@ -27,6 +27,16 @@ INFINIOP_LIBRARY_FUNCTION(sqrt)
 INFINIOP_LIBRARY_FUNCTION(tan)
 INFINIOP_LIBRARY_FUNCTION(trunc)
 
+// The magnitude of x, or the limit where that is smaller or x is no number. As whole numbers magnitudes have the same order, and processors compare those on
+// more of their units.
+#ifndef __CUDACC__
+[[gnu::always_inline]]
+#endif
+inline float magnitude_up_to(float limit, float x) {
+  const uint32_t magnitude = bits_of(x) & 0x7FFFFFFFu, most = bits_of(limit);
+  return float_of(magnitude < most ? magnitude : most);
+}
+
 #ifdef __CUDACC__
 // A GPU has instructions for the first steps of these.
 INFINIOP_LIBRARY_FUNCTION(exp)
@@ -54,7 +64,8 @@ INFINIOP_LIBRARY_FUNCTION(atanh)
 INFINIOP_LIBRARY_FUNCTION(cosh)
 INFINIOP_LIBRARY_FUNCTION(sinh)
 inline float rounded_once(float a, float b, float c) { return ::fmaf(a, b, c); }
-inline float exp2_narrow(float x) { return ::exp2f(x); }
+inline float exp2_float16(float x) { return ::exp2f(x); }
+inline float exp2_bfloat16(float x) { return ::exp2f(x); }
 inline double atan2(double a, double b) { return ::atan2(a, b); }
 inline float atan2(float a, float b) { return ::atan2f(a, b); }
 #else
@@ -384,7 +395,7 @@ inline double normal_tail(double z) { return 0.5 * __builtin_erfc(z * 0.70710678
 INFINIOP_INLINE float normal_tail(float z) {
   // exp(-z^2 / 2) times a fit of what is left, a polynomial of t, good to 1.5e-6 of the result everywhere. From 13.2 on, where it is below
   // the numbers that have all their bits, it is 0.
-  const float near = z > 14.0f ? 14.0f : z, t = 1.0f / rounded_once(near, 0.36f, 1.0f);
+  const float near = magnitude_up_to(14.0f, z), t = 1.0f / rounded_once(near, 0.36f, 1.0f);
   float q = 4.65226863e-2f;
   q = rounded_once(q, t, -1.77935899e-1f);
   q = rounded_once(q, t, 1.78466424e-1f);
@@ -406,15 +417,23 @@ INFINIOP_INLINE float normal_tail(float z) {
   return q * t * e * power;
 }
 
-// 2^x with the bits that 16-bit floats have, off by 1e-6 of the result; x is not above 0 and not below -190.
-INFINIOP_INLINE float exp2_narrow(float x) {
+// 2^x for results of 16 bits; x is not above 0 and not below -190. Polynomials are of 2^-64 times 2^r, powers of 2 are 2^64 times what they are, which
+// else would have no float.
+INFINIOP_INLINE float exp2_float16(float x) {  // off by 3e-6 of the result
   const float shifted = x + 0x1.8p23f, r = x - (shifted - 0x1.8p23f);
-  // 2^-64 times 2^r, and 2^64 times the power, which else would have no float.
   float q = 0x1p-64f * 9.57009962e-3f;
   q = rounded_once(q, r, 0x1p-64f * 5.59179467e-2f);
   q = rounded_once(q, r, 0x1p-64f * 2.40247456e-1f);
   q = rounded_once(q, r, 0x1p-64f * 6.93121805e-1f);
   q = rounded_once(q, r, 0x1p-64f * 9.99999261e-1f);
+  return q * float_of((bits_of(shifted) << 23) + (0x3F800000u + (64u << 23)));
+}
+INFINIOP_INLINE float exp2_bfloat16(float x) {  // off by 8e-5 of the result
+  const float shifted = x + 0x1.8p23f, r = x - (shifted - 0x1.8p23f);
+  float q = 0x1p-64f * 5.51716717e-2f;
+  q = rounded_once(q, r, 0x1p-64f * 2.42611135e-1f);
+  q = rounded_once(q, r, 0x1p-64f * 6.93260986e-1f);
+  q = rounded_once(q, r, 0x1p-64f * 9.99928073e-1f);
   return q * float_of((bits_of(shifted) << 23) + (0x3F800000u + (64u << 23)));
 }
 
@@ -436,13 +455,13 @@ INFINIOP_INLINE float erf(float x) {
 #endif
 #undef INFINIOP_LIBRARY_FUNCTION
 
-// gelu() with the bits that 16-bit floats have: off by 6e-5 of the result at most. The logarithm of the tail is a polynomial, so that one power of 2 is
-// all that is to be computed.
+// gelu() for results of 16 bits. The logarithm of the tail is a polynomial, so that one power of 2 is all that is to be computed. For F16 it is off by 6e-5 of the
+// result at most, for BF16 by 3e-4: a tenth of what rounding to these types may change.
 #ifndef __CUDACC__
 [[gnu::always_inline]]
 #endif
-inline float gelu_narrow(float x) {
-  const float magnitude = fabs(x), near = magnitude > 14.6f ? 14.6f : magnitude;
+inline float gelu_float16(float x) {
+  const float near = magnitude_up_to(14.6f, x);
   float p = -1.87210867e-9f;
   p = rounded_once(p, near, 1.37449409e-7f);
   p = rounded_once(p, near, -4.43533374e-6f);
@@ -453,7 +472,26 @@ inline float gelu_narrow(float x) {
   p = rounded_once(p, near, -4.588372e-1f);
   p = rounded_once(p, near, -1.15095831f);
   p = rounded_once(p, near, -1.00003197f);
-  return (x < 0.0f ? 0.0f : x) - (x > 14.6f ? 14.6f : magnitude) * exp2_narrow(p);
+  const float tail = exp2_float16(p);
+  return x * (x < 0.0f ? tail : 1.0f - tail);
+}
+
+#ifndef __CUDACC__
+[[gnu::always_inline]]
+#endif
+inline float gelu_bfloat16(float x) {
+  const float near = magnitude_up_to(14.6f, x);
+  float p = 2.64108163e-8f;
+  p = rounded_once(p, near, -1.69436594e-6f);
+  p = rounded_once(p, near, 4.68195342e-5f);
+  p = rounded_once(p, near, -7.36012738e-4f);
+  p = rounded_once(p, near, 7.37426235e-3f);
+  p = rounded_once(p, near, -5.06677816e-2f);
+  p = rounded_once(p, near, -4.62977029e-1f);
+  p = rounded_once(p, near, -1.14893218f);
+  p = rounded_once(p, near, -1.00019317f);
+  const float tail = exp2_bfloat16(p);
+  return x * (x < 0.0f ? tail : 1.0f - tail);
 }
 
 #define INFINIOP_LIBRARY_FUNCTION(name)                                     \

@@ -158,12 +158,11 @@ inline T minimum(T a, T b) {
   return a < b || a != a ? a : b;
 }
 
-// x times the normal distribution function of x: below 0 that is x times the tail, above it is what the tail leaves.
+// x times the normal distribution function of x: the tail below 0, what the tail leaves above.
 template <class T>
 inline T gelu(T x) {
-  const T magnitude = fabs(x), tail = normal_tail(magnitude);
-  // Beyond 15 there is no tail, and infinity times nothing would not be a number.
-  return (x < T(0) ? T(0) : x) - (x > T(15) ? T(15) : magnitude) * tail;
+  const T tail = normal_tail(fabs(x));
+  return x * (x < T(0) ? tail : T(1) - tail);
 }
 
 // x * tanh(log(1 + e)) with e = exp(x), and the tangent as a quotient: (e^2 + 2e) / (e^2 + 2e + 2). From 20 on that is 1.

@@ -25,11 +25,12 @@ inline uint16_t to_bfloat16(float value) {
 }
 
 // The same for what was computed from BF16 and quiet numbers alone: if that is not a number, it was not one before, or is the processor's own, and has zeros where
-// rounding adds. Of others that are not numbers it could make 0.
-inline uint16_t bfloats_to_bfloat16(float value) {
+// rounding adds. Of others that are not numbers it could make 0. The upper half is what counts.
+inline uint32_t round_bfloats(float value) {
   const uint32_t bits = bits_of(value);
-  return static_cast<uint16_t>((bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16);
+  return bits + 0x7FFFu + ((bits >> 16) & 1u);
 }
+inline uint16_t bfloats_to_bfloat16(float value) { return static_cast<uint16_t>(round_bfloats(value) >> 16); }
 
 inline float from_float16(uint16_t bits) {
   const uint32_t magnitude = uint32_t{bits} & 0x7FFFu;

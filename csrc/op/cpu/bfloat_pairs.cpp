@@ -16,15 +16,10 @@ constexpr int kLanes = 16, kStep = 2 * kLanes;
 
 __m512bh pairs_at(const void* lanes) { return reinterpret_cast<__m512bh>(_mm512_loadu_si512(lanes)); }
 
+// Rows of a times a panel, all sums in registers.
 template <int Rows>
-void multiply_panel(const float* a, const float* panel, int64_t lines, float* sums, int64_t row, bool adds) {
-  __m512 held[Rows][2];
-#pragma GCC unroll 16
-  for (int r = 0; r < Rows; ++r) {
-    held[r][0] = held[r][1] = _mm512_setzero_ps();
-    __builtin_prefetch(sums + r * row, 1);
-    __builtin_prefetch(sums + r * row + kPairColumns - 1, 1);
-  }
+[[gnu::always_inline]] inline void multiply_lines(const float* a, const float* panel, int64_t lines,
+                                                  __m512 (&held)[Rows][2]) {
   for (int64_t i = 0; i < lines; ++i) {
     const float* line = panel + i * kPairColumns;
     const __m512bh first = pairs_at(line), second = pairs_at(line + kLanes);
@@ -39,6 +34,18 @@ void multiply_panel(const float* a, const float* panel, int64_t lines, float* su
       held[r][1] = _mm512_dpbf16_ps(held[r][1], second, factor);
     }
   }
+}
+
+template <int Rows>
+void multiply_panel(const float* a, const float* panel, int64_t lines, float* sums, int64_t row, bool adds) {
+  __m512 held[Rows][2];
+#pragma GCC unroll 16
+  for (int r = 0; r < Rows; ++r) {
+    held[r][0] = held[r][1] = _mm512_setzero_ps();
+    __builtin_prefetch(sums + r * row, 1);
+    __builtin_prefetch(sums + r * row + kPairColumns - 1, 1);
+  }
+  multiply_lines<Rows>(a, panel, lines, held);
 #pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 2
@@ -47,6 +54,26 @@ void multiply_panel(const float* a, const float* panel, int64_t lines, float* su
       if (adds) held[r][half] = _mm512_add_ps(held[r][half], _mm512_loadu_ps(to));
       _mm512_storeu_ps(to, held[r][half]);
     }
+  }
+}
+
+template <int Rows>
+void round_panel(const float* a, const float* panel, int64_t lines, const float* sums, uint16_t* c, int64_t row) {
+  __m512 held[Rows][2];
+#pragma GCC unroll 16
+  for (int r = 0; r < Rows; ++r) {
+    held[r][0] = held[r][1] = _mm512_setzero_ps();
+    __builtin_prefetch(c + r * row, 1);
+    __builtin_prefetch(c + r * row + kPairColumns - 1, 1);
+  }
+  multiply_lines<Rows>(a, panel, lines, held);
+#pragma GCC unroll 16
+  for (int r = 0; r < Rows; ++r) {
+    if (sums) {
+      held[r][0] = _mm512_add_ps(held[r][0], _mm512_loadu_ps(sums + r * kPairColumns));
+      held[r][1] = _mm512_add_ps(held[r][1], _mm512_loadu_ps(sums + r * kPairColumns + kLanes));
+    }
+    _mm512_storeu_si512(c + r * row, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(held[r][1], held[r][0])));
   }
 }
 
@@ -125,6 +152,14 @@ MultiplyPairs multiply_pairs_of(int64_t rows) {
       multiply_panel<1>, multiply_panel<2>,  multiply_panel<3>,  multiply_panel<4>,
       multiply_panel<5>, multiply_panel<6>,  multiply_panel<7>,  multiply_panel<8>,
       multiply_panel<9>, multiply_panel<10>, multiply_panel<11>, multiply_panel<12>,
+  };
+  return all[rows - 1];
+}
+
+RoundPairs round_pairs_of(int64_t rows) {
+  static constexpr RoundPairs all[kMostPairRows] = {
+      round_panel<1>, round_panel<2>, round_panel<3>, round_panel<4>,  round_panel<5>,  round_panel<6>,
+      round_panel<7>, round_panel<8>, round_panel<9>, round_panel<10>, round_panel<11>, round_panel<12>,
   };
   return all[rows - 1];
 }

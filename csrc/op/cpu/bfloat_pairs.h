@@ -18,5 +18,9 @@ inline constexpr int64_t kPairDepth = 256;  // lanes between rows of `a`
 // everywhere of 4 bytes, has two elements of the depth; sums are floats.
 using MultiplyPairs = void (*)(const float* a, const float* panel, int64_t lines, float* sums, int64_t row, bool adds);
 MultiplyPairs multiply_pairs_of(int64_t rows);  // 1 to kMostPairRows
+// c[r, j], `row` from one to the next, = what stands in `sums`, whose rows are kPairColumns long, if there are some, and the same product, as BF16.
+using RoundPairs = void (*)(const float* a, const float* panel, int64_t lines, const float* sums, uint16_t* c,
+                            int64_t row);
+RoundPairs round_pairs_of(int64_t rows);
 
 }  // namespace infiniop::cpu

@@ -199,6 +199,7 @@ template <class B, class A>
 struct Floats {
   using Other = A;  // what a and c are
   static constexpr int64_t kTogether = 1;
+  static constexpr bool kRounds = false;  // whether what multiplies can also round
   static constexpr auto bring_panels = &infiniop::cpu::INFINIOP_LEVEL::bring_panels<B>;
   static constexpr auto bring_rows = &infiniop::cpu::INFINIOP_LEVEL::bring_rows<A>;
   static Multiply multiply_of(int64_t rows) { return infiniop::cpu::INFINIOP_LEVEL::multiply_of(rows); }
@@ -211,6 +212,7 @@ struct Pairs {
   static_assert(kRows == kMostPairRows && kPanel == kPairColumns && kDepth == kPairDepth);
   using Other = Brain;
   static constexpr int64_t kTogether = 2;
+  static constexpr bool kRounds = true;
 
   static void bring_rows(const PackedProduct& p, int64_t row, int64_t rows, int64_t k, int64_t depth, float* lanes) {
     const auto* from = static_cast<const uint16_t*>(p.a) + row * p.a_row + k * p.a_column;
@@ -284,6 +286,7 @@ struct Pairs {
 // The same where a and c are floats: a is rounded.
 struct RoundedPairs : Pairs {
   using Other = Single;
+  static constexpr bool kRounds = false;
 
   static void bring_rows(const PackedProduct& p, int64_t row, int64_t rows, int64_t k, int64_t depth, float* lanes) {
     const auto* from = static_cast<const float*>(p.a) + row * p.a_row + k * p.a_column;
@@ -383,6 +386,7 @@ bool multiply(const PackedProduct& p) {
   // Sums of floats are made where they belong, and of narrow types that have several parts of depth stay floats until the last.
   const bool are_floats = sizeof(typename Other::Element) == sizeof(float);
   const bool in_place = are_floats && p.c_column == 1 && p.alpha == 1 && (p.beta == 0 || p.beta == 1);
+  [[maybe_unused]] const bool rounds = Format::kRounds && p.c_column == 1 && p.alpha == 1 && p.beta == 0;
   for (int64_t k = 0; k < p.depth; k += kElements) {
     const int64_t depth = p.depth - k < kElements ? p.depth - k : kElements;
     const int64_t lines = (depth + Format::kTogether - 1) / Format::kTogether;
@@ -392,20 +396,30 @@ bool multiply(const PackedProduct& p) {
       const int64_t row = s * kRows, rows = p.rows - row < kRows ? p.rows - row : kRows;
       Format::bring_rows(p, row, rows, k, depth, rows_of_a);
       const Multiply some = Format::multiply_of(rows);
-      for (int64_t j = 0; j < panels; ++j) {
+      const auto multiply_with = [&](int64_t j) {
         const int64_t column = j * kPanel, columns = p.columns - column < kPanel ? p.columns - column : kPanel;
         const float* panel = panels_of_b + j * kPanelStep;
+        float* place = all + (s * panels + j) * tile;  // where sums are kept
+        if constexpr (Format::kRounds) {
+          if (rounds && last && columns == kPanel) {
+            auto* c = static_cast<uint16_t*>(p.c) + row * p.c_row + column;
+            return round_pairs_of(rows)(rows_of_a, panel, lines, first ? nullptr : place, c, p.c_row);
+          }
+        }
         if (in_place && columns == kPanel) {
           auto* c = static_cast<float*>(p.c) + row * p.c_row + column;
-          some(rows_of_a, panel, lines, c, p.c_row, !first || p.beta == 1);
-        } else if (keeps_sums) {
-          float* place = all + (s * panels + j) * tile;
+          return some(rows_of_a, panel, lines, c, p.c_row, !first || p.beta == 1);
+        }
+        if (keeps_sums) {
           some(rows_of_a, panel, lines, place, kPanel, !first);
           if (last) put<Other>(p, row, rows, column, columns, true, place);
         } else {
           some(rows_of_a, panel, lines, sums, kPanel, false);
           put<Other>(p, row, rows, column, columns, first, sums);
         }
+      };
+      for (int64_t j = 0; j < panels; ++j) {
+        multiply_with(j);
         if (p.a_column == 1) {  // some of the rows that come next
           const auto* a = static_cast<const typename Other::Element*>(p.a) + k;
           const int64_t next = row + kRows, left = p.rows - next < kRows ? p.rows - next : kRows;

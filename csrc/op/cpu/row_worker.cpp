@@ -115,7 +115,7 @@ class RowWorker {
   }
 
   // One input and one output, through buffers where they are of a narrow type.
-  void run_short(int64_t count) {
+  void run_short(int64_t begin, int64_t count) {
     const ShortRows compute_rows = loops_.short_rows[rows_.number];
     const Route &to = work_.route[0], &from = work_.route[1];
     const int64_t most = to.convert || from.convert || streams_[0] ? kTile / length_ : count;
@@ -129,8 +129,17 @@ class RowWorker {
         source = term_;
       }
       char* result = to.convert || streams_[0] ? results_[0] : target;
-      compute_rows(static_cast<size_t>(rows), static_cast<size_t>(length_), reinterpret_cast<float*>(result),
-                   reinterpret_cast<const float*>(source), scalars_);
+      auto* computed = reinterpret_cast<float*>(result);
+      const auto* elements_of = reinterpret_cast<const float*>(source);
+      if (!rows_.reach) {
+        compute_rows(static_cast<size_t>(rows), static_cast<size_t>(length_), computed, elements_of, scalars_);
+      } else {
+        for (int64_t i = 0; i < rows; ++i, computed += length_, elements_of += length_) {
+          const int64_t reach = reach_of(begin + row + i);
+          compute_rows(1, static_cast<size_t>(reach), computed, elements_of, scalars_);
+          std::fill(computed + reach, computed + length_, 0.0f);
+        }
+      }
       if (streams_[0]) {
         stream(0, target, static_cast<int64_t>(elements), result);
       } else if (to.convert) {
@@ -139,9 +148,15 @@ class RowWorker {
     }
   }
 
+  int64_t reach_of(int64_t row) const {
+    if (!rows_.reach) return length_;
+    const int64_t matrix_rows = work_.rows.matrix_rows;
+    return std::clamp<int64_t>(rows_.reach(length_, row % matrix_rows, matrix_rows), 0, length_);
+  }
+
   // Rows of the innermost level.
   void run_some(int64_t begin, int64_t count) {
-    if (is_short_) return run_short(count);
+    if (is_short_) return run_short(begin, count);
     const RowNest& outer = work_.rows.rows;
     for (int t = info_.outputs; t < info_.tensors; ++t) {
       if (is_staged(t)) bring(t, count);
@@ -242,11 +257,7 @@ class RowWorker {
   }
 
   void compute(int64_t row) {
-    reach_ = length_;
-    if (rows_.reach) {
-      reach_ =
-          std::clamp<int64_t>(rows_.reach(length_, row % work_.rows.matrix_rows, work_.rows.matrix_rows), 0, length_);
-    }
+    reach_ = reach_of(row);
     kept_ = columns_kept_;
     int reduction = rows_.attributes + 1;
     for (int step = 0; step < rows_.steps; ++step) {
@@ -292,7 +303,7 @@ class RowWorker {
       if (step.loop < 0) {
         terms = value(__builtin_ctz(step.reads), begin, count);
       } else {
-        apply(step.loop, step.reads, begin, count, term_);
+        apply(loop_of(step.loop), step.reads, begin, count, term_);
       }
       const double part = tile(static_cast<size_t>(count), terms);
       all = work_.is_whole ? combine_whole(step.kind, all, part) : combine(step.kind, all, part);
@@ -328,12 +339,13 @@ class RowWorker {
     }
   }
 
-  void apply(int loop, uint32_t reads, int64_t begin, int64_t count, void* out) {
+  MapTile loop_of(int number) const { return loops_.row[number][work_.computed]; }
+
+  void apply(MapTile compute_loop, uint32_t reads, int64_t begin, int64_t count, void* out) {
     const void* in[kMaxRowValues] = {};
     for (int v = 0; v < values_; ++v) {
       if (reads >> v & 1) in[v] = value(v, begin, count);
     }
-    const MapTile compute_loop = loops_.row[loop][work_.computed];
     if (!looks_ahead_) return compute_loop(static_cast<size_t>(count), out, in, scalars_);
     for (int64_t done = 0; done < count; done += kAhead) {
       const int64_t now = std::min(kAhead, count - done);
@@ -373,7 +385,7 @@ class RowWorker {
     } else {
       const RowStep& step = rows_.step[step_of_value_[v]];
       if (step.loop < 0) return value(__builtin_ctz(step.reads), begin, count);
-      apply(step.loop, step.reads, begin, count, place);
+      apply(loop_of(step.loop), step.reads, begin, count, place);
     }
     return place;
   }
@@ -395,9 +407,14 @@ class RowWorker {
       // An output may lie where an input does: all results of a tile are computed before the first is written.
       for (int t = 0; t < info_.outputs; ++t) {
         if (!work_.rows.is_given[t] || rows_.place[t] != RowPlace::Element) continue;
+        const RowResult& result = rows_.result[t];
+        if (is_rounded(t)) {
+          apply(loops_.row_bfloat[result.loop], result.reads, begin, count, row_[t] + begin * 2);
+          continue;
+        }
         const bool in_place = element_results_ == 1 && side_by_side_[t] && !work_.route[t].convert && !streams_[t];
         char* to = in_place ? row_[t] + begin * size_ : results_[t];
-        apply(rows_.result[t].loop, rows_.result[t].reads, begin, count, to);
+        apply(loop_of(result.loop), result.reads, begin, count, to);
         if (!in_place && element_results_ == 1) put(t, begin, count, to);
       }
       if (element_results_ == 1) return;
@@ -413,6 +430,13 @@ class RowWorker {
         put(t, begin, std::min<int64_t>(kTile, length_ - begin), results_[0]);
       }
     }
+  }
+
+  // Whether results are rounded to BF16 by the loop that computes them, and go to where they belong at once. No other tensor that could lie there is read
+  // after that: BF16 is computed with in buffers.
+  bool is_rounded(int output) const {
+    return element_results_ == 1 && side_by_side_[output] && !streams_[output] && work_.computed == F32 &&
+           work_.route[output].convert == loops_.to_bfloat16 && loops_.row_bfloat[rows_.result[output].loop];
   }
 
   void put(int tensor, int64_t begin, int64_t count, const char* computed) {
@@ -444,7 +468,7 @@ class RowWorker {
   void write_row_result(int tensor) {
     const Route& route = work_.route[tensor];
     alignas(8) char computed[kWidest], element[kWidest];
-    loops_.row[rows_.result[tensor].loop][work_.computed](1, computed, nullptr, scalars_);
+    loop_of(rows_.result[tensor].loop)(1, computed, nullptr, scalars_);
     if (route.convert) route.convert(1, element, computed);
     std::memcpy(row_[tensor], route.convert ? element : computed, static_cast<size_t>(route.element_size));
   }

@@ -36,6 +36,15 @@ double as_row_number(T value) {
   return zero;
 }
 
+// Two BF16 as they lie in memory, at any address that one may have.
+typedef uint32_t BfloatPair __attribute__((may_alias, aligned(2)));
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first of a pair is its lower half");
+[[maybe_unused]] inline float first_bfloat16(uint32_t pair) { return float_of(pair << 16); }
+[[maybe_unused]] inline float second_bfloat16(uint32_t pair) { return float_of(pair & 0xFFFF0000u); }
+[[maybe_unused]] inline uint32_t bfloat_pair(float first, float second) {
+  return round_bfloats(first) >> 16 | (round_bfloats(second) & 0xFFFF0000u);
+}
+
 // An attribute; if it is not a number, the one that rounding to BF16 leaves so, whatever its bits were.
 [[maybe_unused]] inline float quiet_number(double value) {
   return value != value ? float_of(0x7FC00000u) : number_as<float>(value);
@@ -286,9 +295,11 @@ void copy_rows(int64_t rows, size_t bytes, char* to, int64_t to_step, const char
 
 extern const Tiles INFINIOP_TILES = {
     {INFINIOP_MAP_ROWS},
-    {INFINIOP_NARROW_ROW},
+    {INFINIOP_FLOAT16_ROW},
+    {INFINIOP_BFLOAT16_ROW},
     {INFINIOP_BFLOAT_ROW},
     {INFINIOP_ROW_LOOPS},
+    {INFINIOP_ROW_BFLOAT_LOOPS},
     {INFINIOP_SHORT_ROWS},
     {INFINIOP_REDUCE(SumOf), INFINIOP_REDUCE(MaxOf), INFINIOP_REDUCE(MinOf), INFINIOP_REDUCE(ProdOf)},
     sum_bfloat,

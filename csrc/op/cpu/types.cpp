@@ -44,9 +44,10 @@ const Tiles& light_tiles() {
 }
 
 MapTile map_tile(int map, infiniDtype_t dtype) {
-  const bool is_narrow = dtype == INFINI_DTYPE_F16 || dtype == INFINI_DTYPE_BF16;
-  if (kIsLightMap[map] && !is_narrow) return light_tiles().map[map][computed_as(dtype)];
-  return is_narrow && tiles().narrow[map] ? tiles().narrow[map] : tiles().map[map][computed_as(dtype)];
+  const bool is_float16 = dtype == INFINI_DTYPE_F16, is_bfloat16 = dtype == INFINI_DTYPE_BF16;
+  if (kIsLightMap[map] && !is_float16 && !is_bfloat16) return light_tiles().map[map][computed_as(dtype)];
+  const MapTile own = is_float16 ? tiles().float16[map] : is_bfloat16 ? tiles().bfloat16[map] : nullptr;
+  return own ? own : tiles().map[map][computed_as(dtype)];
 }
 
 ConvertTile from_memory(infiniDtype_t dtype) {

@@ -53,7 +53,7 @@ typedef unsigned long long uint64_t;
 
 struct MapText {
   const char* any;
-  const char *integer, *narrow;  // null: as any
+  const char *integer, *float16, *bfloat16;  // null: as any
 };
 constexpr MapText kMapTexts[] = {
 #include "infiniop/generated/cuda_maps.inc"
@@ -148,8 +148,10 @@ constexpr char kCopyText[] =
 std::string expression_text(OperatorKind kind, int map, infiniDtype_t out, infiniDtype_t in) {
   if (kind == OperatorKind::Map) {
     const MapText& text = kMapTexts[map];
-    const bool is_narrow = in == INFINI_DTYPE_F16 || in == INFINI_DTYPE_BF16;
-    const char* own = is_narrow ? text.narrow : is_float(in) ? nullptr : text.integer;
+    const char* own = in == INFINI_DTYPE_F16    ? text.float16
+                      : in == INFINI_DTYPE_BF16 ? text.bfloat16
+                      : is_float(in)            ? nullptr
+                                                : text.integer;
     return (own ? own : text.any) + std::string("using Expression = Map<") + computed_type(in) + ">;\n";
   }
   if (kind == OperatorKind::Scale) return scale_text(out);

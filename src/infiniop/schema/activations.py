@@ -57,7 +57,8 @@ OPERATORS: tuple[Operator, ...] = (
         "gelu(x)",
         lambda np, x: x * (np.vectorize(math.erfc, otypes=[float])(-x * math.sqrt(0.5)) / 2),
         "`x` times the normal distribution function of `x`.",
-        narrow_expression="gelu_narrow(x)",
+        float16_expression="gelu_float16(x)",
+        bfloat16_expression="gelu_bfloat16(x)",
         dtypes=FLOATS,
         bfloat_loop=True,
         ulps=32,  # a fit of the tail

@@ -223,7 +223,8 @@ class Operator:
     reference: Callable[..., Any]
     expression: str = ""
     integer_expression: str = ""
-    narrow_expression: str = ""
+    float16_expression: str = ""
+    bfloat16_expression: str = ""
     """What is computed of F16 and BF16 instead: the same with the bits that these types have."""
 
     bfloat_loop: bool = False

@@ -26,12 +26,15 @@ def quoted(text: str) -> str:
 
 
 def render() -> str:
-    """cuda_maps.inc: for each map its text, and those for integers and for F16 and BF16 where there are others."""
+    """cuda_maps.inc: for each map its text, and those for integers, F16 and BF16 where there are others."""
     lines = ["// Generated from src/infiniop/schema."]
     for operator in MAPS:
-        any_, integer, narrow = (
-            quoted(functor(operator, expression)) if expression else "nullptr"
-            for expression in (operator.expression, operator.integer_expression, operator.narrow_expression)
+        expressions = (
+            operator.expression,
+            operator.integer_expression,
+            operator.float16_expression,
+            operator.bfloat16_expression,
         )
-        lines.append(f"{{{any_}, {integer}, {narrow}}},")
+        texts = (quoted(functor(operator, each)) if each else "nullptr" for each in expressions)
+        lines.append(f"{{{', '.join(texts)}}},")
     return "\n".join([*lines, ""])

@@ -54,40 +54,72 @@ def operand_type(operator: Operator, name: str) -> str:
     return "uint8_t" if name in operator.truths else "T"
 
 
-def loop(operator: Operator, suffix: str, expression: str, *, bfloat: bool = False) -> list[str]:
-    """One loop for each type that is computed in; with `bfloat` one in float, straight from BF16 to BF16."""
-    result = "uint8_t" if operator.dtype_rule == "truth" else "T"
-    names = operator.operands
-    types = {name: operand_type(operator, name) for name in names}
-    value = f"static_cast<{result}>({typed(expression)})"
-    number = "quiet_number" if bfloat else "number_as<T>"
-    # What is not a number and only let through has not been through the arithmetic that makes it a quiet one.
-    lets_through = bfloat and expression.startswith(("clip(", "relu("))
-    if bfloat:
-        value = f"bfloats_to_bfloat16({typed(expression)}{' - zero' if lets_through else ''})"
+def signature(operator: Operator, suffix: str) -> str:
+    return f"void map_{operator.name}{suffix}(size_t count, void* out, const void* const* in, const double* attributes) {{"
+
+
+def attributes_of(operator: Operator, convert: str) -> list[str]:
+    """Their declarations in a loop's function."""
     return [
-        *([] if bfloat else ["template <class T>"]),
-        f"void map_{operator.name}{suffix}(size_t count, void* out, const void* const* in, const double* attributes) {{",
-        *(["  using T = float;"] if bfloat else []),
-        f"  auto* to = static_cast<{'uint16_t' if bfloat else result}*>(out);",
         *(
-            f"  const auto* from_{name} = static_cast<const {'uint16_t' if bfloat else types[name]}*>(in[{i}]);"
-            for i, name in enumerate(names)
-        ),
-        *(
-            f"  [[maybe_unused]] const T {attribute.name} = {number}(attributes[{i}]);"
+            f"  [[maybe_unused]] const T {attribute.name} = {convert}(attributes[{i}]);"
             for i, attribute in enumerate(operator.attributes)
         ),
         *([] if operator.attributes else ["  (void)attributes;"]),
-        *(["  const float zero = hidden_zero();"] if lets_through else []),
+    ]
+
+
+def loop(operator: Operator, suffix: str, expression: str) -> list[str]:
+    """One loop for each type that is computed in."""
+    result = "uint8_t" if operator.dtype_rule == "truth" else "T"
+    names = operator.operands
+    types = {name: operand_type(operator, name) for name in names}
+    return [
+        "template <class T>",
+        signature(operator, suffix),
+        f"  auto* to = static_cast<{result}*>(out);",
+        *(
+            f"  const auto* from_{name} = static_cast<const {types[name]}*>(in[{i}]);"
+            for i, name in enumerate(names)
+        ),
+        *attributes_of(operator, "number_as<T>"),
         "#pragma GCC ivdep",
         "  for (size_t i = 0; i < count; ++i) {",
-        *(
-            f"    const {types[name]} {name} = {f'from_bfloat16(from_{name}[i])' if bfloat else f'from_{name}[i]'};"
-            for name in names
-        ),
-        f"    to[i] = {value};",
+        *(f"    const {types[name]} {name} = from_{name}[i];" for name in names),
+        f"    to[i] = static_cast<{result}>({typed(expression)});",
         "  }",
+        "}",
+    ]
+
+
+def bfloat_loop(operator: Operator, expression: str) -> list[str]:
+    """One loop in float, straight from BF16 to BF16, on two neighbours at a time: a shift or a mask makes a float of each, where single ones would have to be
+    moved to other places of a vector first."""
+    names = operator.operands
+    # What is not a number and only let through has not been through the arithmetic that makes it a quiet one.
+    lets_through = expression.startswith(("clip(", "relu("))
+    first, second = (
+        ", ".join(f"{half}_bfloat16({name}_pair[i])" for name in names) for half in ("first", "second")
+    )
+    last = ", ".join(
+        f"from_bfloat16(*reinterpret_cast<const uint16_t*>({name}_pair + count / 2))" for name in names
+    )
+    return [
+        signature(operator, "_bfloat"),
+        "  using T = float;",
+        "  auto* to = static_cast<BfloatPair*>(out);",
+        *(
+            f"  const auto* {name}_pair = static_cast<const BfloatPair*>(in[{i}]);"
+            for i, name in enumerate(names)
+        ),
+        *attributes_of(operator, "quiet_number"),
+        *(["  const float zero = hidden_zero();"] if lets_through else []),
+        f"  const auto value = [=]({', '.join(f'T {name}' for name in names)}) __attribute__((always_inline)) {{",
+        f"    return {typed(expression)}{' - zero' if lets_through else ''};",
+        "  };",
+        "#pragma GCC ivdep",
+        f"  for (size_t i = 0; i < count / 2; ++i) to[i] = bfloat_pair(value({first}), value({second}));",
+        f"  if (count % 2) *reinterpret_cast<uint16_t*>(to + count / 2) = bfloats_to_bfloat16(value({last}));",
         "}",
     ]
 
@@ -110,14 +142,21 @@ def render() -> str:
         lines += loop(operator, "", operator.expression)
         if operator.integer_expression:
             lines += loop(operator, "_integer", operator.integer_expression)
-        if operator.narrow_expression:
-            lines += loop(operator, "_narrow", operator.narrow_expression)
+        if operator.float16_expression:
+            lines += loop(operator, "_float16", operator.float16_expression)
+        if operator.bfloat16_expression:
+            lines += loop(operator, "_bfloat16", operator.bfloat16_expression)
         if operator.bfloat_loop:
-            expression = operator.narrow_expression or operator.expression
-            lines += loop(operator, "_bfloat", expression, bfloat=True)
+            expression = operator.bfloat16_expression or operator.expression
+            lines += bfloat_loop(operator, expression)
     rows = ", \\\n".join(f"  {row(operator)}" for operator in MAPS)
-    narrow = (
-        f"map_{operator.name}_narrow<float>" if operator.narrow_expression else "nullptr" for operator in MAPS
+    float16 = (
+        f"map_{operator.name}_float16<float>" if operator.float16_expression else "nullptr"
+        for operator in MAPS
+    )
+    bfloat16 = (
+        f"map_{operator.name}_bfloat16<float>" if operator.bfloat16_expression else "nullptr"
+        for operator in MAPS
     )
     bfloat = (f"map_{operator.name}_bfloat" if operator.bfloat_loop else "nullptr" for operator in MAPS)
     return "\n".join(
@@ -125,7 +164,8 @@ def render() -> str:
             *lines,
             "#define INFINIOP_MAP_ROWS \\",
             rows,
-            f"#define INFINIOP_NARROW_ROW {', '.join(narrow)}",
+            f"#define INFINIOP_FLOAT16_ROW {', '.join(float16)}",
+            f"#define INFINIOP_BFLOAT16_ROW {', '.join(bfloat16)}",
             f"#define INFINIOP_BFLOAT_ROW {', '.join(bfloat)}",
             "",
         ]

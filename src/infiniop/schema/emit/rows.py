@@ -21,6 +21,13 @@ class Loop:
     operator: Operator
     expression: str
     is_truth: bool = False
+    is_result: bool = False
+    """What it computes is an output's element."""
+
+    @property
+    def has_bfloat(self) -> bool:
+        """Whether there is one that also rounds to BF16."""
+        return self.is_result and not self.is_truth and "float" in self.operator.computed_types
 
 
 def rows_of(operator: Operator) -> Rows:
@@ -53,7 +60,8 @@ def loops(operator: Operator) -> list[Loop]:
     ]
     for name, expression in rows.results:
         truth = operator.dtype_rule == "truth"
-        made.append(Loop(f"{operator.name}_{name}", operator, expression, truth))
+        element = next(tensor for tensor in operator.outputs if tensor.name == name).place == "element"
+        made.append(Loop(f"{operator.name}_{name}", operator, expression, truth, is_result=element))
     return made
 
 
@@ -81,15 +89,18 @@ def hoisted(expression: str, of_elements: list[str]) -> tuple[str, dict[str, str
     return expression, once
 
 
-def loop_text(loop: Loop) -> list[str]:
-    result = "uint8_t" if loop.is_truth else "T"
+def loop_text(loop: Loop, *, bfloat: bool = False) -> list[str]:
+    """With `bfloat` one in float whose results are BF16."""
+    result = "uint16_t" if bfloat else "uint8_t" if loop.is_truth else "T"
+    convert = "to_bfloat16" if bfloat else f"static_cast<{result}>"
     expression, once = hoisted(loop.expression, values(loop.operator))
     used = [name for name in values(loop.operator) if is_used(name, loop.expression)]
     numbers = [name for name in scalars(loop.operator) if is_used(name, loop.expression)]
     places = {name: i for i, name in enumerate(values(loop.operator))}
     return [
-        "template <class T>",
-        f"void row_{loop.name}(size_t count, void* out, const void* const* in, const double* scalars) {{",
+        *([] if bfloat else ["template <class T>"]),
+        f"void row_{loop.name}{'_bfloat' if bfloat else ''}(size_t count, void* out, const void* const* in, const double* scalars) {{",
+        *(["  using T = float;"] if bfloat else []),
         f"  auto* to = static_cast<{result}*>(out);",
         *(f"  const auto* from_{name} = static_cast<const T*>(in[{places[name]}]);" for name in used),
         *(
@@ -102,7 +113,7 @@ def loop_text(loop: Loop) -> list[str]:
         "#pragma GCC ivdep",
         "  for (size_t i = 0; i < count; ++i) {",
         *(f"    const T {name} = from_{name}[i];" for name in used),
-        f"    to[i] = static_cast<{result}>({typed(expression)});",
+        f"    to[i] = {convert}({typed(expression)});",
         "  }",
         "}",
     ]
@@ -118,15 +129,19 @@ def render() -> str:
     lines = ["// Generated from src/infiniop/schema."]
     for loop in LOOPS:
         lines += loop_text(loop)
+        if loop.has_bfloat:
+            lines += loop_text(loop, bfloat=True)
     table = ", \\\n".join(f"  {table_row(loop)}" for loop in LOOPS)
-    return "\n".join([*lines, "#define INFINIOP_ROW_LOOPS \\", table, ""])
+    bfloat = ", ".join(f"row_{loop.name}_bfloat" if loop.has_bfloat else "nullptr" for loop in LOOPS)
+    return "\n".join(
+        [*lines, "#define INFINIOP_ROW_LOOPS \\", table, f"#define INFINIOP_ROW_BFLOAT_LOOPS {bfloat}", ""]
+    )
 
 
 def has_short_rows(operator: Operator) -> bool:
     """Whether rows of few elements are computed at once, by one function: what calls of its loops cost is more than they do then."""
-    rows = rows_of(operator)
     places = [tensor.place for tensor in operator.ordered]
-    return places == ["element", "element"] and not rows.reach and "float" in operator.computed_types
+    return places == ["element", "element"] and "float" in operator.computed_types
 
 
 ROWS_AT_ONCE = 16
