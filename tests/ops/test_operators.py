@@ -100,3 +100,25 @@ def test_the_output_may_be_an_input(operator: Operator) -> None:
         dtypes = {operator.output.name: dtype, **dict(zip(names, types, strict=True))}
         run(operator, arrays, dtypes, **values_of(operator))
         check(operator, out, expected, dtype, f"{operator.name} of {dtype}, in place")
+
+
+@pytest.mark.parametrize("operator", [o for o in MAPS if o.bfloat_loop], ids=lambda operator: operator.name)
+def test_bf16_straight_from_memory_has_the_bits_of_tiles(operator: Operator, device: str) -> None:
+    """Every BF16 there is, whether or not it is a number, once where two neighbours are computed at a time and once where they lie apart."""
+    if device != "cpu":
+        pytest.skip("loops of the CPU")
+    bits = np.arange(1 << 16, dtype=np.uint16)[:-1]  # an odd number of them
+    orders = [bits, np.random.default_rng(1).permutation(bits), bits[::-1]]
+    inputs = [each.copy().view(NUMPY["BF16"]) for each in orders[: len(operator.inputs)]]
+    results = []
+    for step in (1, 3):
+        arrays = {
+            tensor.name: np.repeat(array, step)[::step]
+            for tensor, array in zip(operator.inputs, inputs, strict=True)
+        }
+        out = arrays.setdefault(operator.output.name, output(operator, "BF16", bits.shape))
+        run(operator, arrays, dict.fromkeys(arrays, "BF16"), **values_of(operator))
+        results.append(out.copy())
+    assert np.array_equal(*(result.view(np.uint16) for result in results))
+    expected = reference(operator, inputs, "BF16", **values_of(operator))
+    check(operator, results[0], expected, "BF16", operator.name)

@@ -157,14 +157,15 @@ void multiply_some(const FewRows& p, const float* a, int64_t a_row, int64_t colu
 }
 
 // As many rows of b at a time as keep enough sums in registers to hide how long one takes.
+constexpr int rows_at_a_time(int rows_of_a) {
+  if (rows_of_a == 1) return 8;
+  if (kKeepsWeights) return rows_of_a <= 5 ? 4 : 3;
+  return rows_of_a == 2 ? 5 : 12 / rows_of_a;
+}
+
 template <class Type, int Rows>
 void multiply_rows(const FewRows& p, const float* a, int64_t a_row) {
-  constexpr int kColumns = kKeepsWeights ? (Rows == 1   ? 8
-                                            : Rows <= 5 ? 4
-                                                        : 3)
-                           : Rows == 1   ? 8
-                           : Rows == 2   ? 5
-                                         : 12 / Rows;
+  constexpr int kColumns = rows_at_a_time(Rows);
   int64_t column = 0;
   for (; column + kColumns <= p.columns; column += kColumns) multiply_some<Type, Rows, kColumns>(p, a, a_row, column);
   for (; column < p.columns; ++column) multiply_some<Type, Rows, 1>(p, a, a_row, column);

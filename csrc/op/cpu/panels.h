@@ -5,17 +5,13 @@
 #include <cstdint>
 
 #include "infinicore.h"
+#include "op/cpu/registers.h"
 
 namespace infiniop::cpu::INFINIOP_LEVEL {
 
 // As many sums as registers hold beside what they are made of: a strip of rows of two vectors.
-#if defined(__AVX512F__)
-inline constexpr int kPanelLanes = 16, kStripRows = 12;
-#elif defined(__AVX2__)
-inline constexpr int kPanelLanes = 8, kStripRows = 6;
-#else
-inline constexpr int kPanelLanes = 4, kStripRows = 4;
-#endif
+inline constexpr int kPanelLanes = VectorOf<float>::kLanes;
+inline constexpr int kStripRows = kPanelLanes == 16 ? 12 : kPanelLanes == 8 ? 6 : 4;
 inline constexpr int kPanelColumns = 2 * kPanelLanes;
 // Elements between rows of a strip, and the most that one call multiplies.
 inline constexpr int64_t kPanelDepth = 256;
