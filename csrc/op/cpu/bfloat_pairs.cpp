@@ -121,10 +121,16 @@ void multiply_some(const FewRows& p, int64_t column) {
   for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 8
     for (int j = 0; j < Columns; ++j) {
-      auto* c = static_cast<uint16_t*>(p.c) + r * p.c_row + (column + j) * p.c_column;
+      const int64_t place = r * p.c_row + (column + j) * p.c_column;
       float sum = p.alpha * sum_lanes(held[r][j]);
-      if (p.beta != 0) sum += p.beta * from_bfloat16(*c);
-      *c = to_bfloat16(sum);
+      if (p.only_b) {
+        float& c = static_cast<float*>(p.c)[place];
+        c = p.beta != 0 ? sum + p.beta * c : sum;
+      } else {
+        uint16_t& c = static_cast<uint16_t*>(p.c)[place];
+        if (p.beta != 0) sum += p.beta * from_bfloat16(c);
+        c = to_bfloat16(sum);
+      }
     }
   }
 }

@@ -148,10 +148,16 @@ void multiply_some(const FewRows& p, const float* a, int64_t a_row, int64_t colu
     for (int j = 0; j < Columns; ++j) {
       float sum = sums[(r * Columns + j) / 4][(r * Columns + j) % 4];
       for (int64_t rest = i; rest < p.depth; ++rest) sum += a[r * a_row + rest] * Type::widen(b[j * p.b_row + rest]);
-      Element* c = static_cast<Element*>(p.c) + r * p.c_row + (column + j) * p.c_column;
+      const int64_t place = r * p.c_row + (column + j) * p.c_column;
       sum *= p.alpha;
-      if (p.beta != 0) sum += p.beta * Type::widen(*c);
-      *c = Type::narrow(sum);
+      if (p.only_b) {
+        float& c = static_cast<float*>(p.c)[place];
+        c = p.beta != 0 ? sum + p.beta * c : sum;
+      } else {
+        Element& c = static_cast<Element*>(p.c)[place];
+        if (p.beta != 0) sum += p.beta * Type::widen(c);
+        c = Type::narrow(sum);
+      }
     }
   }
 }
@@ -263,6 +269,17 @@ bool multiply_across(const FewRows& p) {
   return true;
 }
 
+// A row of floats in the order in which Type::take() leaves elements.
+template <class Type>
+void put_in_order(const float* from, int64_t depth, float* to) {
+  int64_t i = 0;
+  for (; Type::kPairs && i + kStep <= depth; i += kStep) {
+    for (int lane = 0; lane < kLanes; ++lane) to[i + lane] = from[i + 2 * lane];
+    for (int lane = 0; lane < kLanes; ++lane) to[i + kLanes + lane] = from[i + 2 * lane + 1];
+  }
+  for (; i < depth; ++i) to[i] = from[i];
+}
+
 template <class Type>
 bool multiply(const FewRows& p) {
   if (p.across) return multiply_across<Type>(p);
@@ -277,6 +294,10 @@ bool multiply(const FewRows& p) {
     auto* a = reinterpret_cast<float*>(worker_buffer(sizeof(float) * static_cast<size_t>(p.rows * p.depth)));
     if (!a) return false;
     for (int64_t r = 0; r < p.rows; ++r) {
+      if (p.only_b) {
+        put_in_order<Type>(static_cast<const float*>(p.a) + r * p.a_row, p.depth, a + r * p.depth);
+        continue;
+      }
       int64_t i = 0;
       for (; i + kStep <= p.depth; i += kStep) {
         Vector taken[2];
@@ -290,13 +311,29 @@ bool multiply(const FewRows& p) {
   return true;
 }
 
+#ifdef INFINIOP_PAIRS
+bool multiply_pairs(const FewRows& p) {
+  if (!p.only_b) return multiply_few_pairs(p), true;
+  auto* a = reinterpret_cast<uint16_t*>(worker_buffer(sizeof(uint16_t) * static_cast<size_t>(p.rows * p.depth)));
+  if (!a) return false;
+  for (int64_t r = 0; r < p.rows; ++r) {
+    const float* from = static_cast<const float*>(p.a) + r * p.a_row;
+    for (int64_t i = 0; i < p.depth; ++i) a[r * p.depth + i] = to_bfloat16(from[i]);
+  }
+  FewRows rounded = p;
+  rounded.a = a;
+  rounded.a_row = p.depth;
+  multiply_few_pairs(rounded);
+  return true;
+}
+#endif
+
 }  // namespace
 
-extern const MultiplyFewRows multiply_few_rows;
 const MultiplyFewRows multiply_few_rows = [](const FewRows& p) {
   if (p.dtype == INFINI_DTYPE_F32) return multiply<Single>(p);
 #ifdef INFINIOP_PAIRS
-  if (p.dtype == INFINI_DTYPE_BF16 && !p.across && multiplies_pairs()) return multiply_few_pairs(p), true;
+  if (p.dtype == INFINI_DTYPE_BF16 && !p.across && multiplies_pairs()) return multiply_pairs(p);
 #endif
   return p.dtype == INFINI_DTYPE_BF16 ? multiply<Brain>(p) : multiply<Half>(p);
 };

@@ -19,10 +19,21 @@ struct FewRows {
   int64_t a_row, b_row, c_row, c_column;
   float alpha, beta;
   bool across;
+  // Only b is of that type: a and c are F32. Where pairs of BF16 are multiplied at once (machine.h), a is rounded to it. Not with `across`.
+  bool only_b = false;
 };
 
 // False: there is no host memory. One for each instruction set.
 using MultiplyFewRows = bool (*)(const FewRows& product);
 MultiplyFewRows few_rows();  // the best
+
+namespace plain {
+extern const MultiplyFewRows multiply_few_rows;
+}
+#ifdef INFINIOP_LEVEL
+namespace INFINIOP_LEVEL {
+extern const MultiplyFewRows multiply_few_rows;
+}
+#endif
 
 }  // namespace infiniop::cpu

@@ -374,9 +374,6 @@ class PreparedGemm final : public Prepared {
 
 }  // namespace
 
-namespace plain {
-extern const MultiplyFewRows multiply_few_rows;
-}  // namespace plain
 #ifdef INFINIOP_X86_LEVELS
 namespace v3 {
 extern const MultiplyFewRows multiply_few_rows;

@@ -5,6 +5,7 @@
 
 #include "infiniop/generated/written.h"
 #include "op/cpu/buffer.h"
+#include "op/cpu/few_rows.h"
 #include "op/cpu/packed_product.h"
 #include "op/cpu/written.h"
 #include "op/cpu/written/elements.h"
@@ -18,9 +19,12 @@ namespace fused {
 
 using namespace infiniop::fused_moe;
 
-constexpr int64_t kRowsOfItem = 64;  // of a matrix of weights
-constexpr int kLanes = 32, kTokens = 4;
-constexpr int64_t kMany = 6;  // tokens of an expert from which on tiles are quicker than rows one by one
+// Of a matrix of weights, what one item multiplies. What the tokens have is brought anew for each, which costs more the more tokens there are.
+constexpr int64_t kFewestRows = 64, kMostRows = 256;
+int64_t rows_of_item(const WrittenPlan& plan) {
+  const int64_t pairs = plan.size[size::t] * plan.size[size::k];
+  return pairs > kMostFewRows * plan.size[size::e] ? kMostRows : kFewestRows;
+}
 
 // Parts of the workspace.
 struct Parts {
@@ -76,59 +80,6 @@ void sort_pairs(const WrittenCall& call, const Parts& parts) {
   parts.first[0] = 0;
 }
 
-// Of one row of weights with up to kTokens rows of floats.
-template <int Tokens>
-void dot(const float* __restrict weights, const float* const* rows, int64_t length, float* sums) {
-  float lanes[Tokens][kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= length; i += kLanes) {
-#pragma GCC unroll 4
-    for (int t = 0; t < Tokens; ++t) {
-      for (int l = 0; l < kLanes; ++l) lanes[t][l] = multiply_add(weights[i + l], rows[t][i + l], lanes[t][l]);
-    }
-  }
-  for (int t = 0; t < Tokens; ++t) {
-    for (int half = kLanes / 2; half > 0; half /= 2) {
-      for (int l = 0; l < half; ++l) lanes[t][l] += lanes[t][l + half];
-    }
-    float sum = lanes[t][0];
-    for (int64_t j = i; j < length; ++j) sum += weights[j] * rows[t][j];
-    sums[t] = sum;
-  }
-}
-
-// Calls store(pair in order, sum) with the products of one row of weights and the tokens of an expert.
-template <class RowOf, class Store>
-void multiply(const float* weights, int64_t length, int64_t from, int64_t to, RowOf row_of, Store store) {
-  for (int64_t at = from; at < to;) {
-    const float* rows[kTokens];
-    float sums[kTokens];
-    const int count = static_cast<int>(std::min<int64_t>(kTokens, to - at));
-    for (int t = 0; t < kTokens; ++t) rows[t] = row_of(at + std::min(t, count - 1));
-    if (count == 1) {
-      dot<1>(weights, rows, length, sums);
-    } else {
-      dot<kTokens>(weights, rows, length, sums);
-    }
-    for (int t = 0; t < count; ++t) store(at + t, sums[t]);
-    at += count;
-  }
-}
-
-// A row of weights as floats: where it lies, or a copy.
-template <class T>
-const float* widened(const T* from, int64_t step, int64_t length, float* buffer) {
-  if constexpr (__is_same(T, float)) {
-    if (step == 1) return from;
-  }
-  if (step == 1) {
-    for (int64_t i = 0; i < length; ++i) buffer[i] = static_cast<float>(widen(from[i]));
-  } else {
-    for (int64_t i = 0; i < length; ++i) buffer[i] = static_cast<float>(widen(from[i * step]));
-  }
-  return buffer;
-}
-
 float silu(float x) { return x / (1 + std::exp(-x)); }
 
 float between(float gate, float up, int activation) {
@@ -146,26 +97,36 @@ float bias_of(const WrittenCall& call, int tensor, int64_t expert, int64_t row) 
 
 // Rows `begin` to `end` of an expert's matrix times what its tokens have, from pair `from` in order on: `to` has a row for each pair.
 template <class T>
-bool multiply_many(const WrittenCall& call, int tensor, int64_t expert, int64_t begin, int64_t end, int64_t from,
-                   int64_t pairs, const float* rows, int64_t depth, float* to, int64_t to_row, int64_t to_column) {
+bool multiply(const WrittenCall& call, int tensor, int64_t expert, int64_t begin, int64_t end, int64_t from,
+              int64_t pairs, const float* rows, int64_t depth, float* to, int64_t to_row, int64_t to_column) {
   const TensorView& view = call.plan.tensor[tensor];
   const T* weights = call.at<const T>(tensor) + expert * view.stride[0] + begin * view.stride[1];
-  return multiply_packed({static_cast<infiniDtype_t>(view.dtype), true, pairs, end - begin, depth, rows + from * depth,
-                          weights, to + from * to_row + to_column, depth, 1, view.stride[2], view.stride[1], to_row, 1,
-                          1.0f, 0.0f});
+  const auto dtype = static_cast<infiniDtype_t>(view.dtype);
+  const float* a = rows + from * depth;
+  float* c = to + from * to_row + to_column;
+  if (depth == 0) {
+    for (int64_t pair = 0; pair < pairs; ++pair) std::fill_n(c + pair * to_row, end - begin, 0.0f);
+    return true;
+  }
+  if (pairs <= kMostFewRows && view.stride[2] == 1) {
+    return multiply_few_rows(
+        {dtype, pairs, end - begin, depth, a, weights, c, depth, view.stride[1], to_row, 1, 1.0f, 0.0f, false, true});
+  }
+  return multiply_packed({dtype, true, pairs, end - begin, depth, a, weights, c, depth, 1, view.stride[2],
+                          view.stride[1], to_row, 1, 1.0f, 0.0f});
 }
 
 template <class T>
-bool first_of_many(const WrittenCall& call, const Parts& parts, int64_t expert, int64_t begin, int64_t end) {
+bool first_product(const WrittenCall& call, const Parts& parts, int64_t expert, int64_t begin, int64_t end) {
   const int64_t inner = call.plan.size[size::i], width = call.plan.size[size::h];
   const int activation = static_cast<int>(call.attributes[attribute::activation]);
   const int64_t from = parts.first[expert], pairs = parts.first[expert + 1] - from;
   const auto product = [&](int64_t shift, float* to) {
-    return multiply_many<T>(call, tensor::w1, expert, shift + begin, shift + end, from, pairs, parts.input, width, to,
-                            inner, begin);
+    return multiply<T>(call, tensor::w1, expert, shift + begin, shift + end, from, pairs, parts.input, width, to, inner,
+                       begin);
   };
   if (!product(0, parts.hidden) || (activation != 0 && !product(inner, parts.up))) return false;
-  float added[kRowsOfItem], up_added[kRowsOfItem];
+  float added[kMostRows], up_added[kMostRows];
   for (int64_t j = begin; j < end; ++j) {
     added[j - begin] = bias_of<T>(call, tensor::b1, expert, j);
     up_added[j - begin] = activation ? bias_of<T>(call, tensor::b1, expert, inner + j) : 0;
@@ -187,63 +148,16 @@ bool first_of_many(const WrittenCall& call, const Parts& parts, int64_t expert, 
 }
 
 template <class T>
-bool second_of_many(const WrittenCall& call, const Parts& parts, int64_t expert, int64_t begin, int64_t end) {
+bool second_product(const WrittenCall& call, const Parts& parts, int64_t expert, int64_t begin, int64_t end) {
   const int64_t inner = call.plan.size[size::i], width = call.plan.size[size::h];
   const int64_t from = parts.first[expert], pairs = parts.first[expert + 1] - from;
-  if (!multiply_many<T>(call, tensor::w2, expert, begin, end, from, pairs, parts.hidden, inner, parts.result, width,
-                        begin))
+  if (!multiply<T>(call, tensor::w2, expert, begin, end, from, pairs, parts.hidden, inner, parts.result, width, begin))
     return false;
   for (int64_t j = begin; j < end && call.plan.tensor[tensor::b2].is_given; ++j) {
     const float added = bias_of<T>(call, tensor::b2, expert, j);
     for (int64_t at = from; at < from + pairs; ++at) parts.result[at * width + j] += added;
   }
   return true;
-}
-
-template <class T>
-void first_product(const WrittenCall& call, const Parts& parts, int64_t expert, int64_t begin, int64_t end,
-                   float* buffer) {
-  const WrittenPlan& plan = call.plan;
-  const int64_t inner = plan.size[size::i], width = plan.size[size::h];
-  const int activation = static_cast<int>(call.attributes[attribute::activation]);
-  const int64_t from = parts.first[expert], to = parts.first[expert + 1];
-  const TensorView& w1 = plan.tensor[tensor::w1];
-  const auto token = [&](int64_t at) { return parts.input + at * width; };
-  for (int64_t j = begin; j < end; ++j) {
-    const auto row = [&](int64_t number) {
-      const T* start = call.at<const T>(tensor::w1) + expert * w1.stride[0] + number * w1.stride[1];
-      return widened(start, w1.stride[2], width, buffer);
-    };
-    const float added = bias_of<T>(call, tensor::b1, expert, j);
-    if (activation == 0) {
-      multiply(row(j), width, from, to, token,
-               [&](int64_t at, float sum) { parts.hidden[at * inner + j] = silu(sum + added); });
-      continue;
-    }
-    multiply(row(j), width, from, to, token,
-             [&](int64_t at, float sum) { parts.hidden[at * inner + j] = sum + added; });
-    const float up_added = bias_of<T>(call, tensor::b1, expert, inner + j);
-    multiply(row(inner + j), width, from, to, token, [&](int64_t at, float sum) {
-      float& place = parts.hidden[at * inner + j];
-      place = between(place, sum + up_added, activation);
-    });
-  }
-}
-
-template <class T>
-void second_product(const WrittenCall& call, const Parts& parts, int64_t expert, int64_t begin, int64_t end,
-                    float* buffer) {
-  const WrittenPlan& plan = call.plan;
-  const int64_t inner = plan.size[size::i], width = plan.size[size::h];
-  const TensorView& w2 = plan.tensor[tensor::w2];
-  for (int64_t j = begin; j < end; ++j) {
-    const T* start = call.at<const T>(tensor::w2) + expert * w2.stride[0] + j * w2.stride[1];
-    const float added = bias_of<T>(call, tensor::b2, expert, j);
-    multiply(
-        widened(start, w2.stride[2], inner, buffer), inner, parts.first[expert], parts.first[expert + 1],
-        [&](int64_t at) { return parts.hidden + at * inner; },
-        [&](int64_t at, float sum) { parts.result[at * width + j] = sum + added; });
-  }
 }
 
 // What the experts of a token gave, with their scales.
@@ -267,7 +181,7 @@ void add_up(const WrittenCall& call, const Parts& parts, int64_t token, float* s
 
 enum Phase { kPrepare, kFirst, kSecond, kAdd, kPhases };
 
-int64_t parts_of(int64_t rows) { return (rows + kRowsOfItem - 1) / kRowsOfItem; }
+int64_t items_of(const WrittenPlan& plan, int64_t rows) { return (rows + rows_of_item(plan) - 1) / rows_of_item(plan); }
 
 Split split(const WrittenPlan& plan, const double*, int phase) {
   const int64_t tokens = plan.size[size::t], width = std::max<int64_t>(1, plan.size[size::h]);
@@ -278,9 +192,9 @@ Split split(const WrittenPlan& plan, const double*, int phase) {
     case kPrepare:
       return {1, 1};
     case kFirst:
-      return {plan.size[size::e] * parts_of(plan.size[size::i]), some};
+      return {plan.size[size::e] * items_of(plan, plan.size[size::i]), some};
     case kSecond:
-      return {plan.size[size::e] * parts_of(plan.size[size::h]), some};
+      return {plan.size[size::e] * items_of(plan, plan.size[size::h]), some};
     default:
       return {tokens, std::max<int64_t>(1, 65536 / width)};
   }
@@ -309,25 +223,14 @@ infinirtError_t run_typed(const WrittenCall& call, int64_t first, int64_t last) 
     for (int64_t token = first; token < last; ++token) add_up<T>(call, parts, token, buffer);
     return infinirtSuccess;
   }
-  const int64_t rows = call.phase == kFirst ? inner : width, items = parts_of(rows);
+  const int64_t rows = call.phase == kFirst ? inner : width, items = items_of(plan, rows);
   for (int64_t item = first; item < last; ++item) {
-    const int64_t expert = item / items, begin = item % items * kRowsOfItem;
+    const int64_t expert = item / items, begin = item % items * rows_of_item(plan);
     if (parts.first[expert] == parts.first[expert + 1]) continue;
-    const int64_t end = std::min(rows, begin + kRowsOfItem);
-    if (parts.first[expert + 1] - parts.first[expert] >= kMany) {
-      const bool done = call.phase == kFirst ? first_of_many<T>(call, parts, expert, begin, end)
-                                             : second_of_many<T>(call, parts, expert, begin, end);
-      if (!done) return infinirtErrorMemoryAllocation;
-      continue;
-    }
-    // What tiles need is the same memory.
-    buffer = reinterpret_cast<float*>(worker_buffer(buffer_bytes));
-    if (!buffer) return infinirtErrorMemoryAllocation;
-    if (call.phase == kFirst) {
-      first_product<T>(call, parts, expert, begin, end, buffer);
-    } else {
-      second_product<T>(call, parts, expert, begin, end, buffer);
-    }
+    const int64_t end = std::min(rows, begin + rows_of_item(plan));
+    const bool done = call.phase == kFirst ? first_product<T>(call, parts, expert, begin, end)
+                                           : second_product<T>(call, parts, expert, begin, end);
+    if (!done) return infinirtErrorMemoryAllocation;
   }
   return infinirtSuccess;
 }
