@@ -119,6 +119,8 @@ def test_bf16_straight_from_memory_has_the_bits_of_tiles(operator: Operator, dev
         out = arrays.setdefault(operator.output.name, output(operator, "BF16", bits.shape))
         run(operator, arrays, dict.fromkeys(arrays, "BF16"), **values_of(operator))
         results.append(out.copy())
-    assert np.array_equal(*(result.view(np.uint16) for result in results))
+    # Which of two that are no numbers comes through is the compiler's choice.
+    direct, tiled = (np.where(np.isnan(result), 0x7FC0, result.view(np.uint16)) for result in results)
+    assert np.array_equal(direct, tiled)
     expected = reference(operator, inputs, "BF16", **values_of(operator))
     check(operator, results[0], expected, "BF16", operator.name)
