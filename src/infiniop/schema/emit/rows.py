@@ -148,93 +148,68 @@ ROWS_AT_ONCE = 16
 
 
 def short_rows_text(operator: Operator) -> list[str]:
-    """The steps of rows of floats one after the other, over elements that stay where they are. A function of what a row was reduced to, such
-    as the logarithm of a sum, takes longer than all else of a short row: it is computed for several rows at once, as a vector."""
+    """The steps of rows of floats one after the other in memory, each step for several rows before the next: what a step of one row ends with and the next one
+    begins with would wait for each other. Functions of what rows were reduced to, such as the logarithm of a sum, are computed for all of them as a vector."""
     rows = rows_of(operator)
-    places = {name: f"{name}_of" for name in values(operator)}
+    own = [step.name for step in rows.steps if isinstance(step, Each)]
     reductions = [step.name for step in rows.steps if isinstance(step, Reduce)]
     result, of_rows = hoisted(rows.results[0][1], values(operator))
-    together = any("(" in text for text in of_rows.values()) and len(reductions) == len(rows.steps)
+    has_terms = any(isinstance(s, Reduce) and s.expression not in values(operator) for s in rows.steps)
+    buffers = [*(["terms"] if has_terms else []), *(f"{name}_of_rows" for name in own)]
+    known: list[str] = []  # what each row was reduced to by the steps so far
 
-    def loop(target: str, expression: str, known: dict[str, str]) -> list[str]:
+    def of_each_row(lines: list[str], count: str = "count") -> list[str]:
+        return [f"    for (size_t row = 0; row < {count}; ++row) {{", *lines, "    }"]
+
+    def place(name: str) -> str:
+        return f"{'from' if name in operator.operands else f'{name}_of_rows'} + row * length"
+
+    def loop(target: str, expression: str, once: dict[str, str]) -> list[str]:
+        """Of all elements of a row."""
+        used = [name for name in values(operator) if is_used(name, expression)]
         return [
-            *(f"    const T {target}_{name} = {typed(text)};" for name, text in known.items()),
+            *known,
+            *(f"      const T* {name}_of = {place(name)};" for name in used),
+            f"      T* result = {target} + row * length;",
+            *(f"      const T {name} = {typed(text)};" for name, text in once.items()),
             "#pragma GCC ivdep",
-            "    for (size_t i = 0; i < length; ++i) {",
-            *(
-                f"      const T {name} = {places[name]}[i];"
-                for name in values(operator)
-                if is_used(name, expression)
-            ),
-            f"      {target}[i] = {typed(re.sub(r'once_', f'{target}_once_', expression))};",
-            "    }",
-        ]
-
-    def begin(row: str) -> list[str]:
-        """A row of those that are computed together: its elements, and what it was reduced to."""
-        return [
-            f"  for (size_t row = 0; row < {row}; ++row) {{",
-            f"    [[maybe_unused]] const T* {places[operator.operands[0]]} = from + row * length;",
+            "      for (size_t i = 0; i < length; ++i) {",
+            *(f"        const T {name} = {name}_of[i];" for name in used),
+            f"        result[i] = {typed(expression)};",
+            "      }",
         ]
 
     lines = [
         f"void short_rows_{operator.name}(size_t rows, size_t length, float* to, const float* from, const double* scalars) {{",
         "  using T = float;",
-        f"  T term[kShortRow]{''.join(f', {places[s.name]}[kShortRow]' for s in rows.steps if isinstance(s, Each))};",
+        f"  constexpr size_t kAtOnce = {ROWS_AT_ONCE};",
+        *(f"  T {name}[kAtOnce * kShortRow];" for name in buffers),
+        f"  T {', '.join(f'{name}_of_rows[kAtOnce] = {{}}' for name in (*reductions, *of_rows))};",
         *(
             f"  [[maybe_unused]] const T {name} = row_number<T>(scalars[{i}]);"
             for i, name in enumerate(scalars(operator)[: len(operator.attributes) + 1])
         ),
-        "  (void)term;",
+        "  for (size_t first = 0; first < rows; first += kAtOnce, from += kAtOnce * length, to += kAtOnce * length) {",
+        "    const size_t count = rows - first < kAtOnce ? rows - first : kAtOnce;",
     ]
-    if together:
-        kept = [*(f"{name}_of_rows" for name in reductions), *(f"to_{name}_of_rows" for name in of_rows)]
-        lines += [
-            f"  constexpr size_t kAtOnce = {ROWS_AT_ONCE};",
-            f"  T {', '.join(f'{name}[kAtOnce] = {{}}' for name in kept)};",
-            "  for (size_t first = 0; first < rows; first += kAtOnce, from += kAtOnce * length, to += kAtOnce * length) {",
-            "  const size_t count = rows - first < kAtOnce ? rows - first : kAtOnce;",
-            *begin("count"),
-        ]
-    else:
-        lines += [
-            "  for (size_t row = 0; row < rows; ++row, from += length, to += length) {",
-            f"    const T* {places[operator.operands[0]]} = from;",
-        ]
     for step in rows.steps:
+        rest, once = hoisted(step.expression, values(operator))
         if isinstance(step, Each):
-            rest, once = hoisted(step.expression, values(operator))
-            lines += loop(places[step.name], rest, once)
+            lines += of_each_row(loop(f"{step.name}_of_rows", rest, once))
             continue
-        of = places.get(step.expression)
-        if of is None:
-            of = "term"
-            rest, once = hoisted(step.expression, values(operator))
-            lines += loop(of, rest, once)
-        lines.append(f"    const T {step.name} = reduce_short<T, {step.how.capitalize()}Of>(length, {of});")
-    if not together:
-        return [*lines, *loop("to", result, of_rows), "  }", "}"]
-    known = [f"    [[maybe_unused]] const T {name} = {name}_of_rows[row];" for name in reductions]
-    return [
-        *lines,
-        *(f"    {name}_of_rows[row] = {name};" for name in reductions),
-        "  }",
-        "  for (size_t row = 0; row < kAtOnce; ++row) {",
-        *known,
-        *(f"    to_{name}_of_rows[row] = {typed(text)};" for name, text in of_rows.items()),
-        "  }",
-        *begin("count"),
-        *known,
-        *(f"    const T to_{name} = to_{name}_of_rows[row];" for name in of_rows),
-        "    T* to_row = to + row * length;",
-        *(
-            line.replace("to[i] =", "to_row[i] =").replace("to_row_once_", "to_once_")
-            for line in loop("to", result, {})
-        ),
-        "  }",
-        "  }",
-        "}",
-    ]
+        terms = "terms + row * length"
+        if step.expression in values(operator):
+            terms = place(step.expression)
+        else:
+            lines += of_each_row(loop("terms", rest, once))
+        reduced = f"reduce_short<T, {step.how.capitalize()}Of>(length, {terms})"
+        lines += of_each_row([f"      {step.name}_of_rows[row] = {reduced};"])
+        known.append(f"      [[maybe_unused]] const T {step.name} = {step.name}_of_rows[row];")
+    if of_rows:
+        computed = [f"      {name}_of_rows[row] = {typed(text)};" for name, text in of_rows.items()]
+        lines += of_each_row([*known, *computed], "kAtOnce")
+        known += [f"      const T {name} = {name}_of_rows[row];" for name in of_rows]
+    return [*lines, *of_each_row(loop("to", result, {})), "  }", "}"]
 
 
 def render_short_rows() -> str:
