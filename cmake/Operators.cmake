@@ -36,7 +36,7 @@ set(op_includes ${INFINIOP_GENERATED_DIR}/include ${INFINIOP_GENERATED_DIR}/buil
 set(op_loop_flags -O3 -fwrapv -ffp-contract=off -fno-math-errno -fno-trapping-math)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # gcc's search for values that one branch already knows makes branches of choices between two, and so does its search for conditions that one
-  # branch already decides (from gcc 13 on: a choice for x > 14 after one for x > 13); then the loop is no vector.
+  # branch already decides (from gcc 13 on: a choice that follows from an earlier one of the same number); then the loop is no vector.
   list(APPEND op_loop_flags -fno-tree-pre -fno-thread-jumps)
 endif()
 # What most processors have goes first for a compiler's time: plain loops are for those of before 2013.

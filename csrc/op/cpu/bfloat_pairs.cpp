@@ -123,7 +123,7 @@ void multiply_some(const FewRows& p, int64_t column) {
     for (int j = 0; j < Columns; ++j) {
       const int64_t place = r * p.c_row + (column + j) * p.c_column;
       float sum = p.alpha * sum_lanes(held[r][j]);
-      if (p.only_b) {
+      if (p.float_c) {
         float& c = static_cast<float*>(p.c)[place];
         c = p.beta != 0 ? sum + p.beta * c : sum;
       } else {

@@ -7,7 +7,7 @@ namespace infiniop::cpu {
 
 struct FewRows;
 
-// As few_rows.h says, of BF16 whose rows all lie along memory; a is BF16 also where c is F32.
+// As few_rows.h says, of a and b in BF16 whose rows all lie along memory.
 void multiply_few_pairs(const FewRows& product);
 
 // The innermost part of packed_product.cpp, which brings the pairs.

@@ -100,7 +100,7 @@ class PreparedWork final : public Prepared {
     if (work_.kind == OperatorKind::Map) {
       const infiniDtype_t dtype = plan.dtype[plan.info->model()];
       work_.map = map_tile(plan.info->map, dtype);
-      work_.direct = dtype == INFINI_DTYPE_BF16 ? tiles().bfloat[plan.info->map] : nullptr;
+      work_.direct = dtype == INFINI_DTYPE_BF16 ? tiles().bfloat_pairs[plan.info->map] : nullptr;
       bool is_light = kIsLightMap[plan.info->map];
       for (int t = 0; t < plan.nest.operands; ++t) {
         is_light = is_light && (work_.direct || !work_.route[t].convert) &&

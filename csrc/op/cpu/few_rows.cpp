@@ -150,7 +150,7 @@ void multiply_some(const FewRows& p, const float* a, int64_t a_row, int64_t colu
       for (int64_t rest = i; rest < p.depth; ++rest) sum += a[r * a_row + rest] * Type::widen(b[j * p.b_row + rest]);
       const int64_t place = r * p.c_row + (column + j) * p.c_column;
       sum *= p.alpha;
-      if (p.only_b) {
+      if (p.float_c) {
         float& c = static_cast<float*>(p.c)[place];
         c = p.beta != 0 ? sum + p.beta * c : sum;
       } else {
@@ -294,7 +294,7 @@ bool multiply(const FewRows& p) {
     auto* a = reinterpret_cast<float*>(worker_buffer(sizeof(float) * static_cast<size_t>(p.rows * p.depth)));
     if (!a) return false;
     for (int64_t r = 0; r < p.rows; ++r) {
-      if (p.only_b) {
+      if (p.float_a) {
         put_in_order<Type>(static_cast<const float*>(p.a) + r * p.a_row, p.depth, a + r * p.depth);
         continue;
       }
@@ -313,7 +313,7 @@ bool multiply(const FewRows& p) {
 
 #ifdef INFINIOP_PAIRS
 bool multiply_pairs(const FewRows& p) {
-  if (!p.only_b) return multiply_few_pairs(p), true;
+  if (!p.float_a) return multiply_few_pairs(p), true;
   auto* a = reinterpret_cast<uint16_t*>(worker_buffer(sizeof(uint16_t) * static_cast<size_t>(p.rows * p.depth)));
   if (!a) return false;
   for (int64_t r = 0; r < p.rows; ++r) {
@@ -323,6 +323,7 @@ bool multiply_pairs(const FewRows& p) {
   FewRows rounded = p;
   rounded.a = a;
   rounded.a_row = p.depth;
+  rounded.float_a = false;
   multiply_few_pairs(rounded);
   return true;
 }

@@ -19,8 +19,8 @@ struct FewRows {
   int64_t a_row, b_row, c_row, c_column;
   float alpha, beta;
   bool across;
-  // Only b is of that type: a and c are F32. Where pairs of BF16 are multiplied at once (machine.h), a is rounded to it. Not with `across`.
-  bool only_b = false;
+  // These are F32 instead. Where pairs of BF16 are multiplied at once (machine.h), a is rounded to it. Not with `across`.
+  bool float_a = false, float_c = false;
 };
 
 // False: there is no host memory. One for each instruction set.

@@ -409,7 +409,7 @@ class RowWorker {
         if (!work_.rows.is_given[t] || rows_.place[t] != RowPlace::Element) continue;
         const RowResult& result = rows_.result[t];
         if (is_rounded(t)) {
-          apply(loops_.row_bfloat[result.loop], result.reads, begin, count, row_[t] + begin * 2);
+          apply(loops_.row_to_bfloat[result.loop], result.reads, begin, count, row_[t] + begin * 2);
           continue;
         }
         const bool in_place = element_results_ == 1 && side_by_side_[t] && !work_.route[t].convert && !streams_[t];
@@ -432,11 +432,11 @@ class RowWorker {
     }
   }
 
-  // Whether results are rounded to BF16 by the loop that computes them, and go to where they belong at once. No other tensor that could lie there is read
-  // after that: BF16 is computed with in buffers.
+  // Whether results are rounded to BF16 by the loop that computes them, and go to where they belong at once. What could lie there, too, is of the same type, and
+  // BF16 is computed with in buffers; of F32 beside it are only columns.
   bool is_rounded(int output) const {
     return element_results_ == 1 && side_by_side_[output] && !streams_[output] && work_.computed == F32 &&
-           work_.route[output].convert == loops_.to_bfloat16 && loops_.row_bfloat[rows_.result[output].loop];
+           work_.route[output].convert == loops_.to_bfloat16 && loops_.row_to_bfloat[rows_.result[output].loop];
   }
 
   void put(int tensor, int64_t begin, int64_t count, const char* computed) {

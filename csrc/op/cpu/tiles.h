@@ -37,10 +37,10 @@ using CopyRows = void (*)(int64_t rows, size_t bytes, char* to, int64_t to_step,
 struct Tiles {
   MapTile map[kMaps][kComputed];  // null where the operator has no such type
   MapTile float16[kMaps], bfloat16[kMaps];  // of these types, on floats; null where it is that of F32
-  MapTile bfloat[kMaps];  // of BF16 as it lies in memory, any number of elements; null where there is none
+  MapTile bfloat_pairs[kMaps];  // of BF16 as it lies in memory, any number of elements; null where there is none
   // A step or a result of an operator on rows. `attributes` are what there is one of for each row; of `in` are those that it reads.
   MapTile row[kRowLoops][kComputed];
-  MapTile row_bfloat[kRowLoops];  // of results, from floats to BF16; null where there is none
+  MapTile row_to_bfloat[kRowLoops];  // of results, from floats to BF16; null where there is none
   ShortRows short_rows[kRowOperators];  // null where the operator has more than an input and an output
   ReduceTile reduce[kReductions][kComputed];  // in the order of RowStepKind, from Sum on
   ReduceTile sum_bfloat;  // of BF16 as it lies in memory

@@ -65,6 +65,7 @@ def fused_moe_trials(np: Any, random: Any) -> Any:
     yield trial(1, 16, 24, 4, 1, 0, bias=True)
     yield trial(7, 40, 33, 6, 3, 2, bias=True)
     yield trial(150, 72, 70, 3, 2, 1)
+    yield trial(40, 130, 600, 2, 1, 1)
     # Experts that live elsewhere.
     elsewhere = trial(4, 32, 16, 3, 2, 1)
     elsewhere["token_selected_experts"] = np.array([[-1, 0], [7, 2], [1, -1], [-1, -1]])

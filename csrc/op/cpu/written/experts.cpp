@@ -109,8 +109,8 @@ bool multiply(const WrittenCall& call, int tensor, int64_t expert, int64_t begin
     return true;
   }
   if (pairs <= kMostFewRows && view.stride[2] == 1) {
-    return multiply_few_rows(
-        {dtype, pairs, end - begin, depth, a, weights, c, depth, view.stride[1], to_row, 1, 1.0f, 0.0f, false, true});
+    return multiply_few_rows({dtype, pairs, end - begin, depth, a, weights, c, depth, view.stride[1], to_row, 1, 1.0f,
+                              0.0f, false, true, true});
   }
   return multiply_packed({dtype, true, pairs, end - begin, depth, a, weights, c, depth, 1, view.stride[2],
                           view.stride[1], to_row, 1, 1.0f, 0.0f});
@@ -205,9 +205,6 @@ infinirtError_t run_typed(const WrittenCall& call, int64_t first, int64_t last) 
   const WrittenPlan& plan = call.plan;
   const Parts parts(call);
   const int64_t inner = plan.size[size::i], width = plan.size[size::h];
-  const size_t buffer_bytes = 4 * static_cast<size_t>(std::max(inner, width) + 1);
-  auto* buffer = reinterpret_cast<float*>(worker_buffer(buffer_bytes));
-  if (!buffer) return infinirtErrorMemoryAllocation;
   if (call.phase == kPrepare) {
     sort_pairs(call, parts);
     const TensorView& input = plan.tensor[tensor::input];
@@ -220,7 +217,9 @@ infinirtError_t run_typed(const WrittenCall& call, int64_t first, int64_t last) 
     return infinirtSuccess;
   }
   if (call.phase == kAdd) {
-    for (int64_t token = first; token < last; ++token) add_up<T>(call, parts, token, buffer);
+    auto* sums = reinterpret_cast<float*>(worker_buffer(sizeof(float) * static_cast<size_t>(width + 1)));
+    if (!sums) return infinirtErrorMemoryAllocation;
+    for (int64_t token = first; token < last; ++token) add_up<T>(call, parts, token, sums);
     return infinirtSuccess;
   }
   const int64_t rows = call.phase == kFirst ? inner : width, items = items_of(plan, rows);

@@ -107,19 +107,20 @@ def bfloat_loop(operator: Operator, expression: str) -> list[str]:
     return [
         signature(operator, "_bfloat"),
         "  using T = float;",
-        "  auto* to = static_cast<BfloatPair*>(out);",
+        # Not `auto`: the type's alignment would not go with it.
+        "  BfloatPair* to = static_cast<BfloatPair*>(out);",
         *(
-            f"  const auto* {name}_pair = static_cast<const BfloatPair*>(in[{i}]);"
+            f"  const BfloatPair* {name}_pair = static_cast<const BfloatPair*>(in[{i}]);"
             for i, name in enumerate(names)
         ),
         *attributes_of(operator, "quiet_number"),
         *(["  const float zero = hidden_zero();"] if lets_through else []),
-        f"  const auto value = [=]({', '.join(f'T {name}' for name in names)}) __attribute__((always_inline)) {{",
+        f"  const auto compute = [=]({', '.join(f'T {name}' for name in names)}) __attribute__((always_inline)) {{",
         f"    return {typed(expression)}{' - zero' if lets_through else ''};",
         "  };",
         "#pragma GCC ivdep",
-        f"  for (size_t i = 0; i < count / 2; ++i) to[i] = bfloat_pair(value({first}), value({second}));",
-        f"  if (count % 2) *reinterpret_cast<uint16_t*>(to + count / 2) = bfloats_to_bfloat16(value({last}));",
+        f"  for (size_t i = 0; i < count / 2; ++i) to[i] = bfloat_pair(compute({first}), compute({second}));",
+        f"  if (count % 2) *reinterpret_cast<uint16_t*>(to + count / 2) = bfloats_to_bfloat16(compute({last}));",
         "}",
     ]
 
@@ -166,7 +167,7 @@ def render() -> str:
             rows,
             f"#define INFINIOP_FLOAT16_ROW {', '.join(float16)}",
             f"#define INFINIOP_BFLOAT16_ROW {', '.join(bfloat16)}",
-            f"#define INFINIOP_BFLOAT_ROW {', '.join(bfloat)}",
+            f"#define INFINIOP_BFLOAT_PAIRS_ROW {', '.join(bfloat)}",
             "",
         ]
     )

@@ -21,13 +21,13 @@ class Loop:
     operator: Operator
     expression: str
     is_truth: bool = False
-    is_result: bool = False
-    """What it computes is an output's element."""
+    is_only_result: bool = False
+    """What it computes is an output's element, and there can be a call that asks for no other one's."""
 
     @property
     def has_bfloat(self) -> bool:
         """Whether there is one that also rounds to BF16."""
-        return self.is_result and not self.is_truth and "float" in self.operator.computed_types
+        return self.is_only_result and not self.is_truth and "float" in self.operator.computed_types
 
 
 def rows_of(operator: Operator) -> Rows:
@@ -60,8 +60,11 @@ def loops(operator: Operator) -> list[Loop]:
     ]
     for name, expression in rows.results:
         truth = operator.dtype_rule == "truth"
-        element = next(tensor for tensor in operator.outputs if tensor.name == name).place == "element"
-        made.append(Loop(f"{operator.name}_{name}", operator, expression, truth, is_result=element))
+        elements = [tensor for tensor in operator.outputs if tensor.place == "element"]
+        only = any(tensor.name == name for tensor in elements) and all(
+            tensor.optional for tensor in elements if tensor.name != name
+        )
+        made.append(Loop(f"{operator.name}_{name}", operator, expression, truth, is_only_result=only))
     return made
 
 
@@ -134,7 +137,7 @@ def render() -> str:
     table = ", \\\n".join(f"  {table_row(loop)}" for loop in LOOPS)
     bfloat = ", ".join(f"row_{loop.name}_bfloat" if loop.has_bfloat else "nullptr" for loop in LOOPS)
     return "\n".join(
-        [*lines, "#define INFINIOP_ROW_LOOPS \\", table, f"#define INFINIOP_ROW_BFLOAT_LOOPS {bfloat}", ""]
+        [*lines, "#define INFINIOP_ROW_LOOPS \\", table, f"#define INFINIOP_ROW_TO_BFLOAT_LOOPS {bfloat}", ""]
     )
 
 
