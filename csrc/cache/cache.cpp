@@ -20,6 +20,7 @@ struct AllCaches {
   Mutex mutex;
   std::vector<Cache*> caches;
   std::vector<Cache*> retired;  // empty ones, to be used again
+  std::atomic<Cache*> newest{nullptr};  // of all there ever were, each with the one before it: for those who only look
 };
 
 AllCaches& all_caches() {
@@ -94,10 +95,13 @@ void thread_ends(ThreadExtra& extra) {
   });
 }
 
+// Asked at every free, so without a lock: caches are never freed, and look their memory up without one.
 bool owns(const void* pointer) {
-  bool found = false;
-  for_each_cache([&](const Cache& cache) { found = found || cache.allocator.owns(pointer); });
-  return found;
+  const Cache* cache = all_caches().newest.load(std::memory_order_acquire);
+  for (; cache; cache = cache->older) {
+    if (cache->is_in_use.load(std::memory_order_acquire) && cache->allocator.owns(pointer)) return true;
+  }
+  return false;
 }
 
 // Allocators ask about order under their locks, so those come first.
@@ -150,9 +154,17 @@ Cache* take_cache(AllCaches& all, const Backend& backend, int device, infinirtXC
   const auto found = std::find_if(all.retired.begin(), all.retired.end(), [&](const Cache* cache) {
     return &cache->backend == &backend && cache->device == device && cache->memory == memory;
   });
-  Cache* cache = found != all.retired.end() ? *found : new Cache(backend, device, memory);
-  if (found != all.retired.end()) all.retired.erase(found);
+  Cache* cache = nullptr;
+  if (found != all.retired.end()) {
+    cache = *found;
+    all.retired.erase(found);
+  } else {
+    cache = new Cache(backend, device, memory);
+    cache->older = all.newest.load(std::memory_order_relaxed);
+    all.newest.store(cache, std::memory_order_release);
+  }
   all.caches.push_back(cache);
+  cache->is_in_use.store(true, std::memory_order_release);
   return cache;
 }
 
@@ -185,6 +197,7 @@ Cache* create(const infinirtXCacheProps& props) try {
   if (!cache->handle) {
     all.caches.pop_back();
     all.retired.push_back(cache);
+    cache->is_in_use.store(false, std::memory_order_release);
     fail(infinirtErrorMemoryAllocation, "no room for another handle");
     return nullptr;
   }
@@ -284,6 +297,7 @@ infinirtError_t destroy(Cache& cache, infinirtXCache_t handle) {
     if (cache.handle != handle)  // and perhaps it is somebody else's by now
       return fail(infinirtErrorInvalidResourceHandle, "another thread destroyed the cache meanwhile");
     std::erase(all.caches, &cache);
+    cache.is_in_use.store(false, std::memory_order_release);
     handle_destroy(std::exchange(cache.handle, nullptr));
   }
   cache.trace.forget();

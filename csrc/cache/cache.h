@@ -77,6 +77,8 @@ struct Cache {
   CachingAllocator allocator;
   AllocatorStats before;  // what its allocator had counted when this cache was made of it
   std::atomic<bool> lost{false};  // the device was reset
+  std::atomic<bool> is_in_use{false};  // created, and not destroyed
+  Cache* older = nullptr;  // made before this one; constant once it is in the list
   Trace trace;
 
   // Streams that blocks are used on besides their own, until they are freed. No list is empty.
