@@ -2,19 +2,25 @@
 
 All routes work on the same stream, events, memory, kernel and graphs: the handles are the vendor's own. Each round times every
 route of every row once; the table shows medians in nanoseconds. A batch is timed, then drained untimed. Needs a GPU and a
-C++ compiler (for the C column); without a GPU it says so and ends well.
+C++ compiler (for the columns C and bare); without a GPU it says so and ends well.
+
+The column "bare" is a Python extension made for this table: a function for each call that takes no arguments, checks nothing,
+keeps the interpreter's lock and returns None (an address, where memory is allocated). What it takes more than C is the
+interpreter's own part, which no Python route can be without.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import importlib.machinery
 import importlib.util
 import os
 import shutil
 import statistics
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import timeit
 from pathlib import Path
@@ -26,7 +32,7 @@ import infinirt
 from infinirt import runtime as rt
 from infinirt.__main__ import installed_root
 
-ROUNDS = int(os.environ.get("INFINIRT_BENCH_ROUNDS", "27"))
+ROUNDS = int(os.environ.get("INFINIRT_BENCH_ROUNDS", "81"))
 MIB = 1 << 20
 ROWS = (
     "get device",
@@ -47,16 +53,8 @@ ROWS = (
 )
 PAIRS = {"pool alloc+free", "cached alloc+free", "malloc+free"}
 
-C_SOURCE = r"""
-#include <infinirt_ext.h>
-#include <time.h>
+DECLARATIONS = r"""
 #include <cstddef>
-static infinirtXCache_t cache() {
-  static infinirtXCache_t made = nullptr;
-  infinirtXCacheProps props = {sizeof props, infinirtXCacheMemoryDevice, 0, 0};
-  if (!made) infinirtXCacheCreate(&made, &props);
-  return made;
-}
 extern "C" {
 int cudaGetDevice(int*); int cudaSetDevice(int); int cudaStreamQuery(void*); int cudaStreamSynchronize(void*);
 int cudaEventRecord(void*, void*); int cudaEventQuery(void*); int cudaStreamWaitEvent(void*, void*, unsigned);
@@ -65,6 +63,19 @@ int cudaMemcpyAsync(void*, const void*, size_t, int, void*); int cudaMemsetAsync
 int cudaGraphLaunch(void*, void*);
 struct dim { unsigned x, y, z; };
 int cudaLaunchKernel(const void*, dim, dim, void**, size_t, void*);
+}
+"""
+
+C_SOURCE = r"""
+#include <infinirt_ext.h>
+#include <time.h>
+static infinirtXCache_t cache() {
+  static infinirtXCache_t made = nullptr;
+  infinirtXCacheProps props = {sizeof props, infinirtXCacheMemoryDevice, 0, 0};
+  if (!made) infinirtXCacheCreate(&made, &props);
+  return made;
+}
+extern "C" {
 static double now() { timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1e9 + t.tv_nsec; }
 #define LOOP(name, call) \
   double name(long n, void* s, void* e, void* a, void* b, void* k, void* g1, void* g100) { \
@@ -81,6 +92,39 @@ LOOP(copy_4_KiB, cudaMemcpyAsync(a, b, 4096, 3, s)) LOOP(set_4_KiB, cudaMemsetAs
 LOOP(empty_launch, cudaLaunchKernel(k, dim{1, 1, 1}, dim{1, 1, 1}, nullptr, 0, s))
 LOOP(graph_of_1, cudaGraphLaunch(g1, s)) LOOP(graph_of_100, cudaGraphLaunch(g100, s))
 }
+"""
+
+BARE_SOURCE = r"""
+#include <Python.h>
+static void *s, *e, *a, *b, *k, *g1, *g100;
+static int number;
+static PyObject* failed() { PyErr_SetString(PyExc_RuntimeError, "the call failed"); return nullptr; }
+static PyObject* use(PyObject*, PyObject* args) {
+  if (!PyArg_ParseTuple(args, "KKKKKKK", &s, &e, &a, &b, &k, &g1, &g100)) return nullptr;
+  Py_RETURN_NONE;
+}
+#define CALL(name, call) static PyObject* name(PyObject*, PyObject*) { if (call) return failed(); Py_RETURN_NONE; }
+#define GIVES(name, call) \
+  static PyObject* name(PyObject*, PyObject*) { void* p; if (call) return failed(); return PyLong_FromVoidPtr(p); }
+#define TAKES(name, call) \
+  static PyObject* name(PyObject*, PyObject* value) { \
+    void* p = PyLong_AsVoidPtr(value); if (call) return failed(); Py_RETURN_NONE; }
+CALL(get_device, cudaGetDevice(&number)) CALL(set_device, cudaSetDevice(0)) CALL(stream_query, cudaStreamQuery(s))
+CALL(stream_sync, cudaStreamSynchronize(s)) CALL(event_record, cudaEventRecord(e, s)) CALL(event_query, cudaEventQuery(e))
+CALL(stream_wait, cudaStreamWaitEvent(s, e, 0))
+GIVES(pool_alloc, cudaMallocAsync(&p, 1 << 20, s)) TAKES(pool_free, cudaFreeAsync(p, s))
+GIVES(alloc, cudaMalloc(&p, 1 << 20)) TAKES(release, cudaFree(p))
+CALL(copy_4_KiB, cudaMemcpyAsync(a, b, 4096, 3, s)) CALL(set_4_KiB, cudaMemsetAsync(a, 0, 4096, s))
+CALL(empty_launch, cudaLaunchKernel(k, dim{1, 1, 1}, dim{1, 1, 1}, nullptr, 0, s))
+CALL(graph_of_1, cudaGraphLaunch(g1, s)) CALL(graph_of_100, cudaGraphLaunch(g100, s))
+#define ROW(name) {#name, name, METH_NOARGS, nullptr},
+static PyMethodDef methods[] = {
+    {"use", use, METH_VARARGS, nullptr}, {"pool_free", pool_free, METH_O, nullptr}, {"release", release, METH_O, nullptr},
+    ROW(get_device) ROW(set_device) ROW(stream_query) ROW(stream_sync) ROW(event_record) ROW(event_query) ROW(stream_wait)
+    ROW(pool_alloc) ROW(alloc) ROW(copy_4_KiB) ROW(set_4_KiB) ROW(empty_launch) ROW(graph_of_1) ROW(graph_of_100)
+    {nullptr, nullptr, 0, nullptr}};
+static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "bare", nullptr, -1, methods, nullptr, nullptr, nullptr, nullptr};
+PyMODINIT_FUNC PyInit_bare() { return PyModule_Create(&definition); }
 """
 
 
@@ -128,27 +172,25 @@ def library_path() -> str:
 Timer = Any
 
 
-def c_route(o: Objects) -> dict[str, Timer]:
+def compiled(name: str, source: str, *arguments: str) -> Path | None:
+    """A shared library on NVIDIA's, or None where there is no compiler."""
     compiler = shutil.which("g++")
     if compiler is None:
-        return {}
+        return None
     folder = Path(tempfile.mkdtemp())
+    (folder / f"{name}.cpp").write_text(DECLARATIONS + source)
+    made = folder / f"{name}.so"
+    command = [compiler, "-O2", "-shared", "-fPIC", "-o", str(made), str(folder / f"{name}.cpp"), *arguments]
+    subprocess.run([*command, library_path()], check=True)
+    return made
+
+
+def c_route(o: Objects) -> dict[str, Timer]:
     package = installed_root()
-    (folder / "c.cpp").write_text(C_SOURCE)
-    command = [
-        compiler,
-        "-O2",
-        "-shared",
-        "-fPIC",
-        "-o",
-        str(folder / "c.so"),
-        str(folder / "c.cpp"),
-        f"-I{package / 'include'}",
-        library_path(),
-        str(package / "lib" / "libinfinirt.so"),
-    ]
-    subprocess.run(command, check=True)
-    library = ctypes.CDLL(str(folder / "c.so"))
+    made = compiled("c", C_SOURCE, f"-I{package / 'include'}", str(package / "lib" / "libinfinirt.so"))
+    if made is None:
+        return {}
+    library = ctypes.CDLL(str(made))
     route = {}
     for row in ROWS:
         function = getattr(library, row.replace(" ", "_").replace("+", "_"))
@@ -171,6 +213,22 @@ def statements(names: dict[str, Any], **rows: str) -> dict[str, Timer]:
             continue
         route[row] = lambda n, t=timer: t.timeit(n) / n * 1e9
     return route
+
+
+def bare_route(o: Objects) -> dict[str, Timer]:
+    made = compiled("bare", BARE_SOURCE, f"-I{sysconfig.get_path('include')}")
+    if made is None:
+        return {}
+    spec = importlib.util.spec_from_file_location("bare", made)
+    assert spec is not None
+    assert isinstance(spec.loader, importlib.machinery.ExtensionFileLoader)
+    bare = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(bare)
+    bare.use(o.s, o.e, o.a, o.b, o.k, o.g1, o.g100)
+    alike = {key: f"{key}()" for row in ROWS if hasattr(bare, key := row.replace(" ", "_"))}
+    return statements(
+        dict(vars(bare)), **alike, pool_alloc_free="pool_free(pool_alloc())", malloc_free="release(alloc())"
+    )
 
 
 def flat_route(o: Objects) -> dict[str, Timer]:
@@ -431,6 +489,7 @@ def ctypes_route(o: Objects) -> dict[str, Timer]:
 
 ROUTES = {
     "C": (c_route, None),
+    "bare": (bare_route, None),
     "flat": (flat_route, None),
     "object": (object_route, None),
     "bindings": (bindings_route, "cuda.bindings"),
@@ -473,19 +532,22 @@ def main() -> int:
     print(
         f"{'ns per call':16}"
         + "".join(f"{name:>10}" for name in routes)
-        + f"{'flat-C':>9}{'obj-C':>8}{'ours/best':>11}"
+        + f"{'flat-C':>9}{'bare-C':>8}{'obj-C':>8}{'ours/best':>11}"
     )
     for row in ROWS:
         medians = {name: statistics.median(samples[row, name]) for name in routes if (row, name) in samples}
         cells = "".join(f"{medians[name]:10.0f}" if name in medians else f"{'':>10}" for name in routes)
-        c, flat, object_ = (medians.get(name, float("nan")) for name in ("C", "flat", "object"))
-        rivals = [value for name, value in medians.items() if name not in ("C", "flat", "object")]
+        ours = ("C", "bare", "flat", "object")
+        c, bare, flat, object_ = (medians.get(name, float("nan")) for name in ours)
+        rivals = [value for name, value in medians.items() if name not in ours]
         ratio = min(flat, object_) / min(rivals) if rivals else float("nan")
         budget = 120 if row in PAIRS else 60
         mark = " " if flat - c <= budget else "!"
-        print(f"{row:16}{cells}{flat - c:8.0f}{mark}{object_ - c:8.0f}{ratio:11.2f}")
+        over = f"{flat - c:8.0f}{mark}{bare - c:8.0f}{object_ - c:8.0f}".replace("nan", "   ")
+        print(f"{row:16}{cells}{over}{ratio:11.2f}")
     print(
         "'!': more than 60 ns over C (120 for pairs). ours/best: the better of ours against the best other Python route."
+        " bare: no route, but the interpreter's own part."
     )
     return 0
 

@@ -5,6 +5,16 @@ namespace infinirt::python {
 PyObject* success_tuple = nullptr;
 PyObject* not_ready_tuple = nullptr;
 PyObject* number_tuples[kReadyNumbers] = {};
+KeptAddress kept_addresses[1u << kKeptAddressBits] = {};
+
+PyObject* keep_address(KeptAddress& place, const void* address) {
+  PyObject* result = success(from_pointer(address));
+  if (result == nullptr) return nullptr;
+  PyObject* before = place.result;
+  place = {address, new_reference(result)};
+  Py_XDECREF(before);
+  return result;
+}
 
 PyObject* failure(infinirtError_t error, int outputs) {
   PyObject* tuple = PyTuple_New(1 + outputs);

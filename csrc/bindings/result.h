@@ -47,6 +47,28 @@ inline PyObject* success_number(long value) {
 inline PyObject* from_pointer(const void* value) {
   return PyLong_FromUnsignedLongLong(reinterpret_cast<unsigned long long>(value));
 }
+
+/// (success, address) of the last results, by address: allocators give the same ones again and again, and making the tuple
+/// and its number costs as much as the rest of the call. Without an interpreter lock nothing is kept.
+struct KeptAddress {
+  const void* address;
+  PyObject* result;
+};
+inline constexpr unsigned kKeptAddressBits = 8;
+extern KeptAddress kept_addresses[1u << kKeptAddressBits];
+PyObject* keep_address(KeptAddress& place, const void* address);
+
+inline PyObject* success_address(const void* address) {
+#ifdef Py_GIL_DISABLED
+  return success(from_pointer(address));
+#else
+  const auto mixed = (reinterpret_cast<std::uintptr_t>(address) >> 8) * 0x9e3779b97f4a7c15ull;
+  KeptAddress& place = kept_addresses[mixed >> (64 - kKeptAddressBits)];
+  if (place.address == address && place.result != nullptr) return new_reference(place.result);
+  return keep_address(place, address);
+#endif
+}
+
 inline PyObject* from_bytes(const char* text) { return PyBytes_FromString(text == nullptr ? "" : text); }
 inline PyObject* from_text(const char* text) {
   return PyUnicode_DecodeUTF8(text == nullptr ? "" : text, text == nullptr ? 0 : (Py_ssize_t)__builtin_strlen(text),

@@ -22,23 +22,26 @@ struct Driver {
   int (*EventRecord)(infinirtEvent_t, infinirtStream_t);
   int (*EventQuery)(infinirtEvent_t);
   int (*EventSynchronize)(infinirtEvent_t);
+  int (*MemAlloc)(uint64_t* address, size_t);
+  int (*MemFree)(uint64_t address);
   int (*MemAllocAsync)(uint64_t* address, size_t, infinirtStream_t);
   int (*MemFreeAsync)(uint64_t address, infinirtStream_t);
   int (*MemcpyDtoDAsync)(uint64_t dst, uint64_t src, size_t, infinirtStream_t);
   int (*MemsetD8Async)(uint64_t address, unsigned char value, size_t, infinirtStream_t);
   int (*LaunchKernel)(const void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                       infinirtStream_t, void** params, void** extra);
+  int (*GraphLaunch)(infinirtGraphExec_t, infinirtStream_t);
 };
 Driver driver;
 
 // The predefined streams mean the current context's, and a thread may not have one yet.
 bool is_created(infinirtStream_t stream) { return reinterpret_cast<uintptr_t>(stream) > 2; }
 
-// Whether the driver's answer stands. If it does not, nothing has happened yet: no context is current, or the driver is not
-// started. Other errors are not asked about again: the first answer may have broken a capture, and the second would say that.
+// Whether the driver's answer stands. If it does not, nothing has happened yet: no context is current, it was reset, or the
+// driver is not started. Other errors are not asked about again: the first answer may have broken a capture, and the second would say that.
 bool is_final(int code) {
   return code != infinirtErrorDeviceUninitialized && code != infinirtErrorInitializationError &&
-         code != infinirtErrorCudartUnloading;
+         code != infinirtErrorCudartUnloading && code != infinirtErrorContextIsDestroyed;
 }
 
 infinirtError_t as_error(int code) { return static_cast<infinirtError_t>(code); }
@@ -90,6 +93,24 @@ infinirtError_t EventSynchronize(infinirtEvent_t event) {
     if (const int code = driver.EventSynchronize(event); is_final(code)) return as_error(code);
   }
   return runtime.EventSynchronize(event);
+}
+
+infinirtError_t Malloc(void** devPtr, size_t size) {
+  if (devPtr && size) {
+    uint64_t address = 0;
+    if (const int code = driver.MemAlloc(&address, size); is_final(code)) {
+      if (code == infinirtSuccess) *devPtr = reinterpret_cast<void*>(address);
+      return as_error(code);
+    }
+  }
+  return runtime.Malloc(devPtr, size);
+}
+
+infinirtError_t Free(void* devPtr) {
+  if (devPtr) {
+    if (const int code = driver.MemFree(reinterpret_cast<uintptr_t>(devPtr)); is_final(code)) return as_error(code);
+  }
+  return runtime.Free(devPtr);
 }
 
 infinirtError_t MallocAsync(void** devPtr, size_t size, infinirtStream_t stream) {
@@ -169,6 +190,13 @@ infinirtError_t LaunchKernel(const void* func, dim3 grid, dim3 block, void** arg
   return runtime.LaunchKernel(func, grid, block, args, shared, stream);
 }
 
+infinirtError_t GraphLaunch(infinirtGraphExec_t graphExec, infinirtStream_t stream) {
+  if (is_created(stream) && graphExec) {
+    if (const int code = driver.GraphLaunch(graphExec, stream); is_final(code)) return as_error(code);
+  }
+  return runtime.GraphLaunch(graphExec, stream);
+}
+
 // ---- the current device
 // The library's own costs as much when nothing changes. It must be called when anything else has made another context current
 // on this thread, and that is what is asked first.
@@ -214,11 +242,14 @@ void use_driver_directly(BackendTable& table) {
   find(driver.EventRecord, "cuEventRecord");
   find(driver.EventQuery, "cuEventQuery");
   find(driver.EventSynchronize, "cuEventSynchronize");
+  find(driver.MemAlloc, "cuMemAlloc_v2");
+  find(driver.MemFree, "cuMemFree_v2");
   find(driver.MemAllocAsync, "cuMemAllocAsync");
   find(driver.MemFreeAsync, "cuMemFreeAsync");
   find(driver.MemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2");
   find(driver.MemsetD8Async, "cuMemsetD8Async");
   find(driver.LaunchKernel, "cuLaunchKernel");
+  find(driver.GraphLaunch, "cuGraphLaunch");
   if (!found) return;
   runtime = table;
 #define DIRECT(name) \
@@ -230,12 +261,15 @@ void use_driver_directly(BackendTable& table) {
   DIRECT(EventRecord);
   DIRECT(EventQuery);
   DIRECT(EventSynchronize);
+  DIRECT(Malloc);
+  DIRECT(Free);
   DIRECT(MallocAsync);
   DIRECT(FreeAsync);
   DIRECT(MemcpyAsync);
   DIRECT(MemsetAsync);
   DIRECT(LibraryGetKernel);
   DIRECT(LaunchKernel);
+  DIRECT(GraphLaunch);
   DIRECT(SetDevice);
   DIRECT(DeviceReset);
 #undef DIRECT

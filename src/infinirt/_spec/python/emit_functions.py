@@ -60,6 +60,8 @@ def _success(shape: Shape) -> str:
     first, *rest = shape.outputs
     if not rest and first.is_small_number:
         return f"success_number({first.var})"
+    if not rest and first.is_address:
+        return f"success_address({first.var})"
     return f"success({', '.join(r.make.format(var=r.var) for r in shape.outputs)})"
 
 

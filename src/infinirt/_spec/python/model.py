@@ -45,6 +45,8 @@ class Output:
     make: str
     is_small_number: bool = False
     """It fits into a C `int`, and is often one of the first few."""
+    is_address: bool = False
+    """An address, one of few that come again and again."""
 
     @property
     def var(self) -> str:

@@ -105,7 +105,7 @@ def _output(f: Function, p: Param) -> Output:
         make = f"from_handle(kHandle_{ctype}, {{var}})"
         return Output(name, ctype, f"{ctype} {{var}} = nullptr;", "&{var}", make)
     if ctype == "void*":
-        return Output(name, "int", "void* {var} = nullptr;", "&{var}", "from_pointer({var})")
+        return Output(name, "int", "void* {var} = nullptr;", "&{var}", "from_pointer({var})", is_address=True)
     if ctype == "const char*":
         if f.group == "extension":
             return Output(name, "str", "const char* {var} = nullptr;", "&{var}", "from_text({var})")
