@@ -47,6 +47,18 @@ infinirtError_t check_cooperative(const Kernel& kernel, dim3 grid, dim3 block, s
 // a tenth of this at best.
 constexpr uint64_t kRunsInCaller_ns = 50000;
 
+// So does one that takes no longer than this, where the program is about to wait for it, as far as its last calls tell.
+constexpr uint64_t kRunsInWaitingCaller_ns = 500000;
+
+// Of a computation that takes so long; false: it is for a worker, or for a thread that waits.
+bool may_run_in_caller(Stream& stream, uint64_t nanoseconds) {
+  if (nanoseconds <= kRunsInCaller_ns) return true;
+  if (nanoseconds > kRunsInWaitingCaller_ns || !stream.expects_wait()) return false;
+  if (!stream.is_ahead()) return true;
+  stream.note_wait(false);  // for what ran here last, nobody did
+  return false;
+}
+
 struct LaunchOptions {
   bool cooperative = false;
   infinirtEvent_t events[2] = {};  // recorded after the launch
@@ -116,7 +128,9 @@ infinirtError_t launch(const void* func, dim3 grid, dim3 block, void** args, siz
   if (computation_ns > 0) {
     const uint64_t blocks = uint64_t{grid.x} * grid.y * grid.z;
     work.kernel.block_ns = static_cast<uint32_t>(std::clamp<uint64_t>(computation_ns / blocks, 1, UINT32_MAX));
-    if (computation_ns <= kRunsInCaller_ns && try_run_inline(*stream, work, [&] { execute_work(device, work, {}); })) {
+    if (may_run_in_caller(*stream, computation_ns) &&
+        try_run_inline(*stream, work, [&] { execute_work(device, work, {}); })) {
+      if (computation_ns > kRunsInCaller_ns) stream->ran_ahead();
       return launch_blocking() ? take_async_error(device) : infinirtSuccess;
     }
   }

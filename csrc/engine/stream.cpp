@@ -559,6 +559,7 @@ Stream* create_stream(EngineDevice& device, unsigned flags, int priority, Stream
   stream->blocking = !(flags & infinirtStreamNonBlocking);
   stream->first = stream->last = stream->batch = stream->done = nullptr;
   stream->recent_count = 0;
+  stream->note_wait(false);
   stream->state = Stream::State::Idle;
   stream->destroyed = false;
   stream->known.clear();

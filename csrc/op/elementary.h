@@ -403,18 +403,19 @@ INFINIOP_INLINE float normal_tail(float z) {
   q = rounded_once(q, t, 1.39098972e-1f);
   q = rounded_once(q, t, 1.41884679e-1f);
   q = rounded_once(q, t, 1.43705182e-1f);
-  // What half of the square loses by rounding goes with the rest of the exponent: it would cost the tail its last bits.
-  const float half = -0.5f * near, exponent = half * near, lost = rounded_once(half, near, -exponent);
-  const float shifted = rounded_once(exponent, 1.44269504f, 0x1.8p23f), n = shifted - 0x1.8p23f;
-  const float r = rounded_once(n, -0.693147181f, exponent) + lost;
-  float e = 8.29765e-3f;
-  e = rounded_once(e, r, 4.191542e-2f);
-  e = rounded_once(e, r, 1.6667575e-1f);
-  e = rounded_once(e, r, 4.9998895e-1f);
-  e = rounded_once(e, r, 9.9999969e-1f);
+  // The exponent is half of the square, which only its coefficients know. What the square loses by rounding goes with the rest of it: it would cost the tail
+  // its last bits.
+  const float square = near * near, lost = rounded_once(near, near, -square);
+  const float shifted = rounded_once(square, -0.5f * 1.44269504f, 0x1.8p23f), n = shifted - 0x1.8p23f;
+  const float r = rounded_once(n, 2.0f * 0.693147181f, square) + lost;  // -2 times it
+  float e = -0x1p-5f * 8.29765e-3f;
+  e = rounded_once(e, r, 0x1p-4f * 4.191542e-2f);
+  e = rounded_once(e, r, -0x1p-3f * 1.6667575e-1f);
+  e = rounded_once(e, r, 0x1p-2f * 4.9998895e-1f);
+  e = rounded_once(e, r, -0x1p-1f * 9.9999969e-1f);
   e = rounded_once(e, r, 1.00000007f);
-  const float power = z > 13.2f ? 0.0f : float_of((bits_of(shifted) << 23) + 0x3F800000u);
-  return q * t * e * power;
+  const float tail = q * t * float_of(bits_of(e) + (bits_of(shifted) << 23));  // e times 2^n
+  return z > 13.2f ? 0.0f : tail;
 }
 
 // 2^x for results of 16 bits; x is not above 0 and not below -190. Polynomials are of 2^-64 times 2^r, powers of 2 are 2^64 times what they are, which

@@ -143,6 +143,43 @@ TEST(a_thread_that_waits_does_what_no_worker_has_begun) {
   CHECK_EQ(infinirtStreamDestroy(stream), infinirtSuccess);
 }
 
+// Launched and waited for at once, again and again: then it runs in the launch, until the program does something else first.
+TEST(who_always_waits_at_once_computes_in_the_launch) {
+  constexpr unsigned long long kMiddle = 200000;
+  infinirtStream_t stream;
+  REQUIRE(infinirtStreamCreate(&stream) == infinirtSuccess);
+  Places places(3);
+  const auto me = std::this_thread::get_id();
+  const auto launch = [&] {
+    std::fill(places.ran.begin(), places.ran.end(), std::thread::id());
+    CHECK_EQ(places.launch(kMiddle, stream), infinirtSuccess);
+    return places.any(me);
+  };
+  const auto expect_to_wait = [&] {
+    for (int i = 0; i < 5000; ++i) {
+      std::this_thread::sleep_for(std::chrono::microseconds(300));  // the workers sleep again
+      const bool is_done = launch();
+      if (is_done) CHECK_EQ(infinirtStreamQuery(stream), infinirtSuccess);
+      if (is_done) return true;
+      CHECK_EQ(infinirtStreamSynchronize(stream), infinirtSuccess);
+    }
+    return false;
+  };
+  const auto runs_elsewhere = [&] {
+    const bool is_done = launch();
+    while (infinirtStreamQuery(stream) == infinirtErrorNotReady) std::this_thread::yield();  // a wait could help
+    return !is_done && !places.any(me) && !places.any(std::thread::id());
+  };
+  CHECK(runs_elsewhere());  // nothing is known yet
+  CHECK(expect_to_wait());
+  CHECK(runs_elsewhere());  // nobody waited for the last one
+  CHECK(expect_to_wait());
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  CHECK_EQ(infinirtStreamSynchronize(stream), infinirtSuccess);
+  CHECK(runs_elsewhere());  // the program had other things to do before it waited
+  CHECK_EQ(infinirtStreamDestroy(stream), infinirtSuccess);
+}
+
 TEST(a_thread_that_waits_runs_no_code_of_the_user) {
   infinirtStream_t stream;
   REQUIRE(infinirtStreamCreate(&stream) == infinirtSuccess);

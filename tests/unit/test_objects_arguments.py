@@ -205,6 +205,14 @@ def test_launches_of_what_is_no_kernel(stream: infinirt.Stream) -> None:
         infinirt.LaunchConfig(1, shmem_size=-1)
 
 
+def test_recording_with_options_that_have_no_name(stream: infinirt.Stream) -> None:
+    timed = infinirt.EventOptions(timing_enabled=True)
+    with pytest.raises(TypeError, match=r"not EventOptions; name it: record\(options="):
+        stream.record(timed)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"record\(\) takes an Event, not int$"):
+        stream.record(3)  # type: ignore[arg-type]
+
+
 def test_waiting_for_none(stream: infinirt.Stream) -> None:
     with pytest.raises(TypeError, match=r"takes an Event or a stream, not None; .*default_stream"):
         stream.wait(None)  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 #include <structmember.h>
 #include <cstddef>
+#include <cstring>
 
 #include "bindings/objects/arguments.h"
 #include "bindings/objects/callable.h"
@@ -107,7 +108,11 @@ PyObject* record(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObje
     given[0] = made.get();
   }
   if (!is_event(given[0])) {
-    return PyErr_Format(PyExc_TypeError, "record() takes an Event, not %.100s", Py_TYPE(given[0])->tp_name);
+    // Not a positional argument of its own: the first one is the event, as in cuda.core.
+    const char* type = Py_TYPE(given[0])->tp_name;
+    const bool is_options = std::strcmp(type, "EventOptions") == 0;
+    return PyErr_Format(PyExc_TypeError, "record() takes an Event, not %.100s%s", type,
+                        is_options ? "; name it: record(options=EventOptions(...))" : "");
   }
   auto* event = reinterpret_cast<EventObject*>(given[0]);
   if (!check_open(event)) return nullptr;

@@ -118,7 +118,9 @@ class Calls:
         kind, number = call.device
         blocking = not call.arguments.get("flags", 0) & NON_BLOCKING
         name = f"stream {self._number('stream')} of {kind}:{number}"
-        self._streams[call.created] = self.checker.add_stream(name, call.device, blocking=blocking)
+        self._streams[call.created] = self.checker.add_stream(
+            name, call.device, blocking=blocking, stack=call.stack
+        )
 
     _StreamCreateWithFlags = _StreamCreateWithPriority = _StreamCreate
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from . import findings as kinds
 from .clocks import Clock, Stack, Timeline, Work, begin, join_all, joined
-from .findings import Finding, Place, bytes_at, described, named, on, site
+from .findings import Finding, Place, bytes_at, described, made, named, on, site, where
 from .graphs import Action, Anything, Begin, End, Executable, Graph, Node, Touch
 from .memory import Access, Allocation, Memory, Segment
 
@@ -27,6 +27,16 @@ class Capture:
     ends: dict[Stream, tuple[Node, ...]] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """A stream's wait, with what the event stood for then."""
+
+    event: Event
+    work: Work | None  # the latest of the event's stream
+    recorded: Stack
+    stack: Stack
+
+
 @dataclass(eq=False)
 class Stream:
     timeline: Timeline
@@ -34,9 +44,7 @@ class Stream:
     blocking: bool = True
     legacy: bool = False
     capture: Capture | None = None
-    waits: list[tuple[Event, Work | None]] = field(
-        default_factory=list
-    )  # the latest, with what the event stood for
+    waits: list[Wait] = field(default_factory=list)  # the latest
 
     @property
     def name(self) -> str:
@@ -49,6 +57,7 @@ class Event:
     clock: Clock | None = None  # None: never recorded
     stream: Stream | None = None
     work: Work | None = None  # the latest of its stream when it was recorded
+    recorded: Stack = ()
     captured: tuple[Capture, tuple[Node, ...]] | None = None
     destroyed: Stack | None = None
 
@@ -71,8 +80,10 @@ class Checker:
 
     # ---- streams and what orders them
 
-    def add_stream(self, name: str, device: Device, *, blocking: bool = True, legacy: bool = False) -> Stream:
-        stream = Stream(Timeline(name), device, blocking, legacy)
+    def add_stream(
+        self, name: str, device: Device, *, blocking: bool = True, legacy: bool = False, stack: Stack = ()
+    ) -> Stream:
+        stream = Stream(Timeline(name, stack), device, blocking, legacy)
         self.streams.add(stream)
         return stream
 
@@ -99,6 +110,7 @@ class Checker:
         event.clock = joined(stream.timeline.clock, self._clock_before(stream))
         event.stream = stream
         event.work = self._latest.get(stream.timeline.number)
+        event.recorded = stack
 
     def wait(self, stream: Stream, event: Event, call: str = "", stack: Stack = ()) -> None:
         if self._event_is_gone(event, call, stack):
@@ -109,7 +121,8 @@ class Checker:
             capture.ends[stream] = tuple(dict.fromkeys((*mine, *nodes)))
             stream.capture = capture
             return
-        stream.waits = [*stream.waits[-15:], (event, event.work if event.clock is not None else None)]
+        work = event.work if event.clock is not None else None
+        stream.waits = [*stream.waits[-15:], Wait(event, work, event.recorded, stack)]
         if event.clock is not None:
             stream.timeline.join(event.clock)
 
@@ -222,6 +235,7 @@ class Checker:
             ],
             "free it once",
             allocation=allocation,
+            works=[freed],
             key=(kinds.DOUBLE_FREE, site(stack, call), site(freed.stack, freed.call)),
         )
         return None
@@ -249,6 +263,7 @@ class Checker:
             f" {user.timeline.name}; for cached memory, record_stream() says who else uses it",
             missing=f"nothing orders {named(user)} {on(user)} before the free {on(work)}",
             allocation=allocation,
+            works=[work, user],
             key=(kinds.FREE_IN_USE, site(work.stack, work.call), site(user.stack, user.call)),
         )  # fmt: skip
 
@@ -314,6 +329,7 @@ class Checker:
         *,
         missing: str = "",
         allocation: Allocation | None = None,
+        works: Iterable[Work] = (),
         key: tuple[object, ...],
     ) -> None:
         known = self._known.get(key)
@@ -321,7 +337,8 @@ class Checker:
             known.count += 1
             return
         memory = described(allocation) if allocation is not None else ""
-        finding = Finding(kind, message, list(places), fix, missing, memory, key=key)
+        streams = made(work.timeline for work in works)
+        finding = Finding(kind, message, list(places), fix, missing, memory, streams, key=key)
         self._known[key] = finding
         self.findings.append(finding)
         if self._report is not None:
@@ -340,6 +357,7 @@ class Checker:
             self._fix(work, other),
             missing=self._missing(work, other),
             allocation=allocation,
+            works=[work, other],
             key=(kinds.RACE, site(work.stack, work.call), site(other.stack, other.call)),
         )
 
@@ -367,6 +385,7 @@ class Checker:
             f"wait for it first: stream.sync(), or event.sync() for an event recorded on {stream} after {issued}",
             missing=f"nothing lets the program wait for {named(work)} {on(work)}",
             allocation=allocation,
+            works=[work],
             key=(kinds.HOST, site(stack, "the program"), site(work.stack, work.call)),
         )  # fmt: skip
 
@@ -395,13 +414,15 @@ class Checker:
         """Which edge is not there, and why one that looks as if it were is none."""
         text = f"{named(other)} {on(other)} before {named(work)} {on(work)}"
         waiting = next((each for each in self.streams if each.timeline is work.timeline), None)
-        for event, stood_for in reversed(waiting.waits if waiting else []):
+        for wait in reversed(waiting.waits if waiting else []):
+            event, stood_for = wait.event, wait.work
+            waited = f"{text}: the stream waited for {event.name} at {where(wait.stack)}, but that"
             if event.stream is None and event.clock is None:
-                return f"{text}: the stream waited for {event.name}, but that had not been recorded, and a wait for it does nothing"
-            if event.stream is not None and event.stream.timeline is other.timeline:
-                when = f"after {stood_for.call}" if stood_for is not None else "before any work there"
-                if stood_for is None or stood_for.tick < other.tick:
-                    return f"{text}: the stream waited for {event.name}, but that was recorded {when}, before {other.call} was issued"
+                return f"{waited} had not been recorded, and a wait for it does nothing"
+            is_others = event.stream is not None and event.stream.timeline is other.timeline
+            if is_others and (stood_for is None or stood_for.tick < other.tick):
+                when = f"after {named(stood_for)}" if stood_for is not None else "before any work there"
+                return f"{waited} was recorded at {where(wait.recorded)}, {when}, before {named(other)} was issued"
         return text
 
     def _used_after_free(self, work: Work, touch: Touch, allocation: Allocation) -> None:
@@ -416,6 +437,7 @@ class Checker:
             ],
             self._fix_of_free(work, freed),
             allocation=allocation,
+            works=[work, freed],
             key=(kinds.USE_AFTER_FREE, site(work.stack, work.call), site(freed.stack, freed.call)),
         )
 
@@ -432,6 +454,7 @@ class Checker:
             ],
             "copy something there, or fill it, before it is read; fresh memory holds whatever was in it",
             allocation=allocation,
+            works=[work],
             key=(kinds.UNWRITTEN, site(work.stack, work.call), access.label),
         )
 
@@ -443,6 +466,7 @@ class Checker:
             [Place(f"{work.call} touches {bytes_at(first, last)} {on(work)}", work.stack)],
             "copy fewer bytes, begin elsewhere, or allocate more",
             allocation=allocation,
+            works=[work],
             key=(kinds.OUT_OF_BOUNDS, site(work.stack, work.call), touch.label),
         )
 

@@ -22,10 +22,11 @@ _numbers = itertools.count()
 class Timeline:
     """Work in a row, and the clock that its next piece begins with."""
 
-    __slots__ = ("clock", "name", "number", "ticks")
+    __slots__ = ("clock", "made", "name", "number", "ticks")
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, made: Stack = ()) -> None:
         self.name = name
+        self.made = made  # where the program made the stream
         self.number = next(_numbers)
         self.ticks = 0
         self.clock: Clock = {}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import linecache
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .clocks import Stack, Work
+from .clocks import Stack, Timeline, Work
 from .memory import Allocation
 
 RACE = "race"
@@ -32,7 +34,11 @@ class Place:
 
     def lines(self) -> list[str]:
         shown = self.stack or ("(no Python code: called from C)",)
-        return [self.what, *(f"    {frame}" for frame in shown)]
+        source = source_of(self.stack)
+        return [
+            self.what,
+            *(f"    {frame}{f': {source}' if source and i == 0 else ''}" for i, frame in enumerate(shown)),
+        ]
 
 
 @dataclass(slots=True)
@@ -43,6 +49,7 @@ class Finding:
     fix: str
     missing: str = ""  # the edge that is not there
     allocation: str = ""
+    streams: list[str] = field(default_factory=list)  # where the program made them
     count: int = 1
     key: tuple[object, ...] = field(default=(), repr=False)
 
@@ -53,6 +60,7 @@ class Finding:
             lines += [f"  {first}", *(f"  {line}" for line in rest)]
         if self.allocation:
             lines.append(f"  memory: {self.allocation}")
+        lines += [f"  {stream}" for stream in self.streams]
         if self.missing:
             lines.append(f"  missing: {self.missing}")
         lines.append(f"  fix: {self.fix}")
@@ -66,6 +74,7 @@ class Finding:
             "message": self.message,
             "places": [{"what": place.what, "stack": list(place.stack)} for place in self.places],
             "memory": self.allocation,
+            "streams": self.streams,
             "missing": self.missing,
             "fix": self.fix,
             "count": self.count,
@@ -88,12 +97,38 @@ def described(allocation: Allocation) -> str:
     return f"{allocation.size:,} bytes of {allocation.kind} at {allocation.base:#x}{where}"
 
 
+def _place(frame: str) -> tuple[str, int]:
+    """The file and the line of "file:line in function"."""
+    file, _, line = frame.rpartition(" in ")[0].rpartition(":")
+    return file, int(line) if line.isdigit() else 0
+
+
+def source_of(stack: Stack) -> str:
+    """What the program says there; nothing where its text is not to be had."""
+    return linecache.getline(*_place(stack[0])).strip() if stack else ""
+
+
+def where(stack: Stack) -> str:
+    """The innermost place, in short: "race.py:8"."""
+    if not stack:
+        return "a place in C"
+    file, line = _place(stack[0])
+    return f"{os.path.basename(file)}:{line}"
+
+
 def named(work: Work) -> str:
     """The call with its place: a program has many of one name."""
-    if not work.stack:
-        return work.call
-    where = work.stack[0].partition(" in ")[0]
-    return f"{work.call} ({os.path.basename(where)})"
+    return f"{work.call} ({where(work.stack)})" if work.stack else work.call
+
+
+def made(timelines: Iterable[Timeline]) -> list[str]:
+    """Where the streams among them were made: the program has no numbers for them."""
+    told = []
+    for timeline in dict.fromkeys(timelines):
+        if timeline.made:
+            source = source_of(timeline.made)
+            told.append(f"{timeline.name}: made at {where(timeline.made)}{f': {source}' if source else ''}")
+    return told
 
 
 def on(work: Work) -> str:

@@ -27,30 +27,37 @@ def run(command: list[str], output: str, stacks: bool, as_json: bool, raw: str) 
         folder.mkdir(parents=True, exist_ok=True)
         told = {"INFINIRT_TRACE": str(folder.resolve()), **({"INFINIRT_STACKS": "1"} if stacks else {})}
         words = words_of(command)
+        if words is not command and not Path(command[0]).is_file():
+            print(f"infinirt trace: there is no file {command[0]}", file=sys.stderr)
+            return 2
         try:
             status = subprocess.call(words, env={**os.environ, **told})
         except OSError as error:
             print(f"infinirt trace: {words[0]}: {error.strerror}", file=sys.stderr)
             return 127
-        shown = show(folder, output, as_json)
-        return shown if status == 0 else 128 - status if status < 0 else status
+        if status < 0:
+            status = 128 - status
+        shown = show(folder, output, as_json, status)
+        return status or shown
     finally:
         if not raw:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def show(folder: Path, output: str, as_json: bool) -> int:
-    """Makes the file and prints the summary."""
+def show(folder: Path, output: str, as_json: bool, status: int = 0) -> int:
+    """Makes the file and prints the summary. `status` is what the program ended with."""
     try:
         processes, summary = convert(folder, output or None)
     except (OSError, ValueError) as error:
         print(f"infinirt trace: {error}", file=sys.stderr)
         return 1
     if not processes:
-        print(
-            f"infinirt trace: nothing was recorded in {folder}: the program did not load the runtime's library",
-            file=sys.stderr,
+        why = (
+            f"the program failed (exit status {status}) before it called the runtime"
+            if status
+            else "the program did not load the runtime's library"
         )
+        print(f"infinirt trace: nothing was recorded in {folder}: {why}", file=sys.stderr)
         return 1
     if as_json:
         print(json.dumps({"file": output, "processes": len(processes), **summary.to_json()}))

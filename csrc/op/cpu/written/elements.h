@@ -1,6 +1,7 @@
 // Elements for written operators on the CPU: their types by number, and the way to the type that is computed in and back.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -118,6 +119,12 @@ auto with_size(size_t size, Function function) {
     default:
       return function(TypeTag<Bytes16>{});
   }
+}
+
+// Rows that are copied and worth a block (Split::fewest). Side by side, a row goes at the speed of memory.
+inline int64_t copied_rows_worth(int64_t columns, int dtype, bool side_by_side) {
+  const int64_t row = std::max<int64_t>(1, columns), bytes = row * static_cast<int64_t>(element_size(dtype));
+  return std::max<int64_t>(1, side_by_side && bytes >= 256 ? (int64_t{256} << 10) / bytes : 16384 / row);
 }
 
 // Of an integer of any type.

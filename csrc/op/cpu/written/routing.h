@@ -41,34 +41,73 @@ struct TokenScores {
   }
 
   void softmax() const {
-    float largest = -__builtin_inff();
-    for (int64_t i = 0; i < experts; ++i) largest = scores[i] > largest ? scores[i] : largest;
+    const float largest = in_lanes<float>(-__builtin_inff(), [](float a, float b) { return b > a ? b : a; });
     for (int64_t i = 0; i < experts; ++i) scores[i] = exp(scores[i] - largest);
-    double total = 0;
-    for (int64_t i = 0; i < experts; ++i) total += double(scores[i]);
+    const auto total = in_lanes<double>(0, [](double a, double b) { return a + b; });
     const auto factor = static_cast<float>(1 / total);
     for (int64_t i = 0; i < experts; ++i) scores[i] *= factor;
+  }
+
+  // All scores, joined by `join` in a fixed order that vectors can keep.
+  template <class C, class Join>
+  C in_lanes(C start, Join join) const {
+    constexpr int kLanes = 8;
+    C lanes[kLanes];
+    for (C& lane : lanes) lane = start;
+    int64_t i = 0;
+    for (; i + kLanes <= experts; i += kLanes) {
+      for (int j = 0; j < kLanes; ++j) lanes[j] = join(lanes[j], static_cast<C>(scores[i + j]));
+    }
+    for (; i < experts; ++i) lanes[0] = join(lanes[0], static_cast<C>(scores[i]));
+    for (int j = 1; j < kLanes; ++j) lanes[0] = join(lanes[0], lanes[j]);
+    return lanes[0];
   }
 
   void sigmoids() const {
     for (int64_t i = 0; i < experts; ++i) scores[i] = sigmoid(scores[i]);
   }
+};
 
-  // The first of the largest; its key becomes 0, which is below all others.
-  int64_t take_best() const {
-    uint32_t best = 0;
-    for (int64_t i = 0; i < experts; ++i) best = keys[i] > best ? keys[i] : best;
-    int64_t at = 0;
-    while (keys[at] != best) ++at;
-    keys[at] = 0;
-    return at;
+// Places by their keys, the largest first and the first of equals before the others. Each word is a key with its place below it, so that one comparison decides; the
+// largest of each of 16 columns is kept, and only that of the column that lost its largest is looked for again.
+class BestFirst {
+ public:
+  static constexpr size_t words(int64_t places) {
+    return static_cast<size_t>(places + kColumns - 1) / kColumns * kColumns;
   }
+
+  BestFirst(int64_t* memory, const uint32_t* keys, int64_t places) : words_(memory), end_(words(places)) {
+    for (int64_t i = 0; i < places; ++i) words_[i] = int64_t{keys[i]} << 31 | (kLastPlace - i);
+    for (auto i = static_cast<size_t>(places); i < end_; ++i) words_[i] = kTaken;
+    for (int64_t& top : tops_) top = kTaken;
+    for (size_t i = 0; i < end_; i += kColumns) {
+      for (size_t j = 0; j < kColumns; ++j) tops_[j] = words_[i + j] > tops_[j] ? words_[i + j] : tops_[j];
+    }
+  }
+
+  int64_t take() {
+    int64_t best = kTaken;
+    for (const int64_t top : tops_) best = top > best ? top : best;
+    const auto place = static_cast<size_t>(kLastPlace - (best & kLastPlace));
+    words_[place] = kTaken;
+    int64_t next = kTaken;
+    for (size_t i = place % kColumns; i < end_; i += kColumns) next = words_[i] > next ? words_[i] : next;
+    tops_[place % kColumns] = next;
+    return static_cast<int64_t>(place);
+  }
+
+ private:
+  static constexpr size_t kColumns = 16;
+  static constexpr int64_t kLastPlace = 0x7fffffff, kTaken = -1;
+  int64_t* words_;
+  size_t end_;
+  int64_t tops_[kColumns];
 };
 
 inline float of_key(uint32_t key) { return float_of(key & 0x80000000u ? key ^ 0x80000000u : ~key); }
 
 // Keys of the groups that are not among those whose two best are best together become that of `routing.excluded`.
-inline void mask_groups(const Routing& routing, const TokenScores& token, uint32_t* sums) {
+inline void mask_groups(const Routing& routing, const TokenScores& token, uint32_t* sums, int64_t* memory) {
   const int64_t per_group = token.experts / routing.groups;
   for (int64_t g = 0; g < routing.groups; ++g) {
     const uint32_t* keys = token.keys + g * per_group;
@@ -80,8 +119,8 @@ inline void mask_groups(const Routing& routing, const TokenScores& token, uint32
     }
     sums[g] = key_of(of_key(best) + (per_group > 1 ? of_key(second) : 0.0f));
   }
-  const TokenScores groups{nullptr, sums, routing.groups};
-  for (int64_t i = 0; i < routing.best_groups; ++i) groups.take_best();
+  BestFirst groups(memory, sums, routing.groups);
+  for (int64_t i = 0; i < routing.best_groups; ++i) sums[groups.take()] = 0;  // below all keys
   const uint32_t excluded = key_of(routing.excluded);
   for (int64_t g = 0; g < routing.groups; ++g) {
     if (sums[g] == 0) continue;
@@ -95,10 +134,12 @@ inline infinirtError_t route(const WrittenCall& call, const RoutedTensors& tenso
   const TensorView &x = plan.tensor[tensors.x], &weights = plan.tensor[tensors.weights],
                    &indices = plan.tensor[tensors.indices];
   const int64_t all = routing.chosen + routing.shared;
-  char* memory = worker_buffer(static_cast<size_t>(tensors.experts + 16) * 3 * sizeof(float));
+  const size_t places = BestFirst::words(tensors.experts);  // groups are no more than experts
+  char* memory = worker_buffer(places * (sizeof(int64_t) + sizeof(float) + 2 * sizeof(uint32_t)));
   if (!memory) return infinirtErrorMemoryAllocation;
-  auto* scores = reinterpret_cast<float*>(memory);
-  auto* keys = reinterpret_cast<uint32_t*>(scores + tensors.experts + 16);
+  auto* words = reinterpret_cast<int64_t*>(memory);
+  auto* scores = reinterpret_cast<float*>(words + places);
+  auto* keys = reinterpret_cast<uint32_t*>(scores + places);
   const TokenScores token{scores, keys, tensors.experts};
   for (int64_t item = first; item < last; ++item) {
     with_float_type(x.dtype, [&](auto tag) {
@@ -114,15 +155,16 @@ inline infinirtError_t route(const WrittenCall& call, const RoutedTensors& tenso
     } else {
       for (int64_t i = 0; i < token.experts; ++i) keys[i] = key_of(scores[i]);
     }
-    if (routing.groups > 1) mask_groups(routing, token, keys + token.experts + 16);
+    if (routing.groups > 1) mask_groups(routing, token, keys + places, words);
     // Outputs that are not described lie without gaps.
     const bool described = weights.is_given;
     float* to = call.at<float>(tensors.weights) + item * (described ? weights.stride[0] : all);
     int32_t* places = call.at<int32_t>(tensors.indices) + item * (described ? indices.stride[0] : all);
     const int64_t to_step = described ? weights.stride[1] : 1, place_step = described ? indices.stride[1] : 1;
     float sum = routing.least_sum;
+    BestFirst best(words, keys, token.experts);
     for (int64_t i = 0; i < routing.chosen; ++i) {
-      const int64_t expert = token.take_best();
+      const int64_t expert = best.take();
       places[i * place_step] = static_cast<int32_t>(expert);
       to[i * to_step] = scores[expert];
       sum += scores[expert];

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "infiniop/generated/written.h"
 #include "op/cpu/written.h"
 #include "op/cpu/written/elements.h"
@@ -11,7 +9,9 @@ namespace {
 using namespace infiniop::embedding;
 
 Split split(const WrittenPlan& plan, const double*, int) {
-  return {plan.rest, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, plan.size[size::d]))};
+  const TensorView &output = plan.tensor[tensor::output], &weight = plan.tensor[tensor::weight];
+  const bool side_by_side = output.stride[output.ndim - 1] == 1 && weight.stride[1] == 1;
+  return {plan.rest, copied_rows_worth(plan.size[size::d], output.dtype, side_by_side)};
 }
 
 infinirtError_t run(const WrittenCall& call, int64_t first, int64_t last) {

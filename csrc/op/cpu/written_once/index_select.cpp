@@ -7,9 +7,15 @@ namespace {
 
 using namespace infiniop::index_select;
 
+// Whether what belongs to an index lies side by side.
+bool in_runs(const WrittenPlan& plan) {
+  return is_run(plan.tensor[tensor::output], plan.dim + 1) && is_run(plan.tensor[tensor::input], plan.dim + 1);
+}
+
 // Items are indices, for each place before their dimension.
 Split split(const WrittenPlan& plan, const double*, int) {
-  return {plan.before * plan.size[size::k], std::max<int64_t>(1, 16384 / std::max<int64_t>(1, plan.after))};
+  return {plan.before * plan.size[size::k],
+          copied_rows_worth(plan.after, plan.tensor[tensor::output].dtype, in_runs(plan))};
 }
 
 // All elements after the dimension, for one index.
@@ -29,7 +35,7 @@ infinirtError_t run(const WrittenCall& call, int64_t first, int64_t last) {
                    &index = plan.tensor[tensor::index];
   const int64_t indices = plan.size[size::k], rows = plan.size[size::n], after = plan.after;
   const int64_t step_out = output.stride[plan.dim], step_in = input.stride[plan.dim], step = index.stride[0];
-  const bool in_runs = is_run(output, plan.dim + 1) && is_run(input, plan.dim + 1);
+  const bool runs = in_runs(plan);
   return with_size(element_size(output.dtype), [&](auto tag) {
     using T = typename decltype(tag)::type;
     return with_index_type(index.dtype, [&](auto index_tag) {
@@ -44,7 +50,7 @@ infinirtError_t run(const WrittenCall& call, int64_t first, int64_t last) {
           if (is_outside(row, rows)) return refuse_index("index", row, rows);
           if (after == 1) {
             to[j * step_out] = from[row * step_in];
-          } else if (in_runs) {
+          } else if (runs) {
             copy_line(to + j * step_out, 1, from + row * step_in, 1, after);
           } else {
             copy_after(to + j * step_out, output, from + row * step_in, input, after);

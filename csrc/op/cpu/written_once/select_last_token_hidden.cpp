@@ -8,7 +8,9 @@ namespace {
 using namespace infiniop::select_last_token_hidden;
 
 Split split(const WrittenPlan& plan, const double*, int) {
-  return {plan.size[size::n], std::max<int64_t>(1, 16384 / std::max<int64_t>(1, plan.size[size::d]))};
+  const TensorView &output = plan.tensor[tensor::output], &hidden = plan.tensor[tensor::hidden_states];
+  const bool side_by_side = output.stride[2] == 1 && hidden.stride[hidden.ndim - 1] == 1;
+  return {plan.size[size::n], copied_rows_worth(plan.size[size::d], output.dtype, side_by_side)};
 }
 
 infinirtError_t run(const WrittenCall& call, int64_t first, int64_t last) {
