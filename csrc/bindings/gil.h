@@ -7,8 +7,8 @@
 //   INFINIRT_PYTHON_RELEASE_GIL=1: every call releases. For programs in which other libraries enqueue Python functions.
 // - A copy in stream order between two places in device memory is quick, any other blocking.
 // - A synchronise on the CPU device asks first: if there is nothing to wait for, the lock stays.
-// - A quick function that has to wait after all (an allocation at the limit of memory) gives the lock away at that moment:
-//   the library calls back (infinirtXSetWaitHooks).
+// - A quick function that has to wait after all (an allocation at the limit of memory), or that computes what the program is
+//   about to wait for, gives the lock away at that moment: the library calls back (infinirtXSetWaitHooks).
 // In the test modes in which an enqueuing call may run the work itself (INFINIRT_LAUNCH_BLOCKING, a schedule that is not
 // asynchronous) every call can block, and all release.
 #pragma once

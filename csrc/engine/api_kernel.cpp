@@ -46,18 +46,8 @@ infinirtError_t check_cooperative(const Kernel& kernel, dim3 grid, dim3 block, s
 // A computation that takes no longer runs in the thread that launches it, with the help of workers that are awake: waking one and being woken by it costs
 // a tenth of this at best.
 constexpr uint64_t kRunsInCaller_ns = 50000;
-
 // So does one that takes no longer than this, where the program is about to wait for it, as far as its last calls tell.
-constexpr uint64_t kRunsInWaitingCaller_ns = 500000;
-
-// Of a computation that takes so long; false: it is for a worker, or for a thread that waits.
-bool may_run_in_caller(Stream& stream, uint64_t nanoseconds) {
-  if (nanoseconds <= kRunsInCaller_ns) return true;
-  if (nanoseconds > kRunsInWaitingCaller_ns || !stream.expects_wait()) return false;
-  if (!stream.is_ahead()) return true;
-  stream.note_wait(false);  // for what ran here last, nobody did
-  return false;
-}
+constexpr uint64_t kRunsAhead_ns = 1000000;
 
 struct LaunchOptions {
   bool cooperative = false;
@@ -127,14 +117,17 @@ infinirtError_t launch(const void* func, dim3 grid, dim3 block, void** args, siz
   }
   if (computation_ns > 0) {
     const uint64_t blocks = uint64_t{grid.x} * grid.y * grid.z;
+    stream->timeline->guess.gives_work();
     work.kernel.block_ns = static_cast<uint32_t>(std::clamp<uint64_t>(computation_ns / blocks, 1, UINT32_MAX));
-    if (may_run_in_caller(*stream, computation_ns) &&
-        try_run_inline(*stream, work, [&] { execute_work(device, work, {}); })) {
-      if (computation_ns > kRunsInCaller_ns) stream->ran_ahead();
+    if (computation_ns <= kRunsInCaller_ns && try_run_inline(*stream, work, [&] { execute_work(device, work, {}); })) {
       return launch_blocking() ? take_async_error(device) : infinirtSuccess;
     }
   }
   if ((error = keep_arguments(&work))) return error;
+  const bool is_middling = computation_ns > kRunsInCaller_ns && computation_ns <= kRunsAhead_ns;
+  if (is_middling && stream->timeline->guess.may_run_ahead() && run_ahead(*stream, work)) {
+    return launch_blocking() ? take_async_error(device) : infinirtSuccess;
+  }
   return submit(*stream, work);
 }
 

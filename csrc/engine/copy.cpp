@@ -14,7 +14,8 @@ namespace infinirt {
 
 namespace {
 
-// Pageable sources up to this size are copied aside, so that the call need not wait for the stream.
+// Pageable sources up to this size are copied aside, so that the call need not wait for the stream. In random schedules all
+// are: a GPU's last part may come late as well, and a program that relies on more should fail there.
 constexpr size_t kStagedBytes = size_t{64} << 10;
 
 const char* kind_name(int kind) {
@@ -34,6 +35,8 @@ const char* kind_name(int kind) {
 }
 
 size_t total_bytes(const CopyWork& work) { return work.width * work.height * work.depth; }
+
+bool may_be_staged(const CopyWork& work) { return is_random_schedule() || total_bytes(work) <= kStagedBytes; }
 
 // A side that the kind calls a device's must be memory that a device can reach. The other way round is harmless: as on
 // real devices the pointers decide, and a known pointer says what it is.
@@ -124,7 +127,7 @@ infinirtError_t copy_asynchronously(Stream& stream, CopyRequest& request) {
   if (from_host && to_host) return copy_here(stream, work);
   if (request.dst.place == Place::Unknown) return copy_here(stream, work);
   if (request.src.place == Place::Unknown) {
-    const bool may_stage = request.access != SourceAccess::InStreamOrder && total_bytes(work) <= kStagedBytes;
+    const bool may_stage = request.access != SourceAccess::InStreamOrder && may_be_staged(work);
     if (may_stage && total_bytes(work) > stream.device->engine->inline_limit()) {
       return stage_source(work) ? copy_later(stream, work) : copy_here(stream, work);
     }

@@ -18,8 +18,6 @@ namespace {
 // Sharing a loop with threads that have to be woken costs about this much of their work and of that of who wakes them; with those that are awake, less.
 constexpr int64_t kThread_ns = 10000, kAwakeThread_ns = 4000;
 constexpr int64_t kPiece_ns = 4000;
-// For what runs in its caller's thread nobody is woken, unless it takes this long.
-constexpr int64_t kWorthWaking_ns = 50000;
 
 // Shared memory of the block that runs on this thread; kept for the next one.
 struct Scratch {
@@ -87,7 +85,8 @@ void share(Launch& launch, int64_t first, int64_t total, int64_t each) {
     Launch& launch;
     int64_t first;
   } context{launch, first};
-  const bool may_wake = total >= (launch.work.values ? kWorthWaking_ns : 2 * kThread_ns) / each;
+  // For what runs in its caller's thread nobody is woken.
+  const bool may_wake = !launch.work.values && total >= 2 * kThread_ns / each;
   const int64_t threads = total / std::max<int64_t>(1, (may_wake ? kThread_ns : kAwakeThread_ns) / each);
   parallel_for(
       total, std::max<int64_t>(1, kPiece_ns / each),

@@ -31,7 +31,6 @@ constexpr int kBudget = 64;         // steps a runnable may take before others g
 constexpr int kMaxThreads = 1024;   // only blocked host functions can drive us there
 constexpr int64_t kGrace_ns =
     2000;  // a worker that is awake leaves a stream so long to a thread that may be about to wait for it
-constexpr int64_t kAtOnce_ns = 10000;  // a worker that sleeps comes no sooner
 constexpr long kLinger_us = 50, kLongestLinger_us = 1000000;
 constexpr int kHostSpin = kShortSpin;
 
@@ -357,26 +356,20 @@ void wait_for(const Point& point, bool may_spin) {
   point.timeline->sleep_until(point.value, may_spin ? kHostSpin : 0);
 }
 
-void Runnable::ran_ahead() { ahead_since.store(monotonic_ns(), std::memory_order_relaxed); }
-
-void Runnable::note_wait(bool at_once) {
-  const uint8_t times = awaited.load(std::memory_order_relaxed);
-  awaited.store(at_once ? std::min<uint8_t>(times + 1, kOftenEnough) : 0, std::memory_order_relaxed);
-  ahead_since.store(0, std::memory_order_relaxed);
-}
-
 void help_until(const Point& point) {
-  Runnable* runner = point.timeline ? point.timeline->runner.load(std::memory_order_acquire) : nullptr;
   if (point.reached()) {
-    if (runner && runner->is_ahead()) {
-      runner->note_wait(monotonic_ns() - runner->ahead_since.load(std::memory_order_relaxed) < kAtOnce_ns);
-    }
+    if (point.timeline) point.timeline->guess.waited_for(point.value);
     return;
   }
-  if (runner && schedule_config().mode == ScheduleMode::Async) {
-    const bool taken = runner->only_computes() && take_back(runner);
-    runner->note_wait(taken);
-    if (taken) leave(runner->run_for_waiter(point) ? runner : nullptr);
+  if (schedule_config().mode == ScheduleMode::Async) {
+    Runnable* runner = point.timeline->runner.load(std::memory_order_acquire);
+    bool at_once = false;
+    if (runner && runner->only_computes() && take_back(runner)) {
+      const bool more = runner->run_for_waiter(point);
+      at_once = !more;
+      leave(more ? runner : nullptr);
+    }
+    point.timeline->guess.note(at_once);
   }
   wait_for(point);
 }

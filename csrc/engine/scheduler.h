@@ -25,16 +25,6 @@ class Runnable {
   // The same as run() on a thread that waits for `point`, up to there, as long as the next step merely computes.
   virtual bool run_for_waiter(const Point& /*point*/) { return true; }
 
-  // Whether who puts work there may be expected to wait for it at once: so it was the last few times. The work may then run in the caller's thread, as long as it
-  // takes no longer than a caller may be kept, and nobody has to be woken for it.
-  bool expects_wait() const { return awaited.load(std::memory_order_relaxed) >= kOftenEnough; }
-  void ran_ahead();         // it has
-  bool is_ahead() const { return ahead_since.load(std::memory_order_relaxed) != 0; }
-  void note_wait(bool at_once);  // somebody waits; or does not, and puts more work there
-  static constexpr uint8_t kOftenEnough = 4;
-  std::atomic<uint8_t> awaited{0};        // times in a row
-  std::atomic<int64_t> ahead_since{0};    // since when work is done that nobody has waited for yet; 0: there is none
-
   Runnable* next_ready = nullptr;
   struct Worker* called = nullptr;  // the worker that was last called for it; scheduler.cpp
   int urgency = 0;  // 0 (least) … kUrgencyLevels - 1

@@ -154,6 +154,17 @@ bool activate(Stream& stream) {
   return true;
 }
 
+// With stream.mutex held, which it releases: the calling thread becomes who runs the idle stream, and the work what it runs.
+Point run_here(Stream& stream, Work& work) {
+  const Point done{stream.timeline, append(stream, work)};
+  work.type = WorkType::Nothing;  // the queue owns it now
+  activate(stream);
+  stream.batch = stream.first;
+  stream.first = stream.last = nullptr;
+  stream.mutex.unlock();
+  return done;
+}
+
 // The last operation of the batch head has run.
 void finish_head(Stream& stream) {
   Op* op = stream.batch;
@@ -323,17 +334,21 @@ void Stream::run_parallel(int64_t count, int64_t grain, void (*body)(long long, 
   run_step_parallel(count, grain, body, context);
 }
 
+bool run_ahead(Stream& stream, Work& work) {
+  const RareWaitScope waiting;
+  if (!begin_inline(stream)) return false;
+  const Point done = run_here(stream, work);
+  if (stream.run_for_waiter(done)) schedule(&stream);
+  done.timeline->guess.ran_ahead(done.value);
+  return true;
+}
+
 infinirtError_t submit_step(Stream& stream, Work& work, bool in_caller) {
   if (!in_caller || !begin_inline(stream)) return submit(stream, work);
   // The calling thread is the stream's worker for as long as the step's function runs.
-  append(stream, work);
-  work.type = WorkType::Nothing;
-  activate(stream);
-  stream.batch = stream.first;
-  stream.first = stream.last = nullptr;
+  run_here(stream, work);
   if (observed()) [[unlikely]]
     stream.batch->began = observed_ticks();
-  stream.mutex.unlock();
   switch (call_step(stream, *stream.device, stream.batch->work.step, true)) {
     case infinirtXStepDone:
       stream.finish_step();
@@ -391,6 +406,7 @@ infinirtError_t submit(Stream& stream, Work& work) {
       return error;
     }
   }
+  stream.timeline->guess.gives_work();
   const Point done = enqueue(stream, work);
   if (!done.timeline) {
     dispose_work(work);
@@ -479,7 +495,8 @@ void collect_sync_points(Stream& stream, std::vector<Point>& points) {
   if (stream.role == StreamRole::Legacy) {
     std::lock_guard guard(stream.device->mutex);
     for (Stream* other : stream.device->streams) {
-      if (other->blocking && !other->idle()) points.push_back(other->tail());
+      // One that is ahead is done, and learns that it was waited for.
+      if (other->blocking && (!other->idle() || other->timeline->guess.is_ahead())) points.push_back(other->tail());
     }
   }
   points.push_back(stream.tail());
@@ -549,6 +566,7 @@ Stream* create_stream(EngineDevice& device, unsigned flags, int priority, Stream
   stream->device = &device;
   stream->timeline = acquire_timeline();
   stream->timeline->runner.store(stream, std::memory_order_release);
+  stream->timeline->guess.note(false);
   stream->handle = nullptr;
   auto& next_id = role == StreamRole::Created ? next_created_id : next_default_id;
   stream->id = next_id.fetch_add(1, std::memory_order_relaxed);
@@ -559,7 +577,6 @@ Stream* create_stream(EngineDevice& device, unsigned flags, int priority, Stream
   stream->blocking = !(flags & infinirtStreamNonBlocking);
   stream->first = stream->last = stream->batch = stream->done = nullptr;
   stream->recent_count = 0;
-  stream->note_wait(false);
   stream->state = Stream::State::Idle;
   stream->destroyed = false;
   stream->known.clear();

@@ -104,6 +104,11 @@ bool launch_blocking();
 // As submit() for a step; its function is called here if the stream is idle and `in_caller` says so.
 infinirtError_t submit_step(Stream& stream, Work& work, bool in_caller);
 
+// Runs a computation in the calling thread, in the stream's order, if the stream is idle right now; false otherwise, with
+// nothing done. For one that the program is about to wait for (wait_guess.h): a lock that the thread may hold for an
+// interpreter is given away meanwhile, as in a wait.
+bool run_ahead(Stream& stream, Work& work);
+
 // Only enqueues (no capture, no checks); returns the point at which the work is done, ordering with the legacy stream included.
 // A null timeline when the stream was destroyed meanwhile: the work is then still the caller's.
 Point enqueue(Stream& stream, const Work& work);

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "core/mutex.h"
+#include "engine/wait_guess.h"
 
 namespace infinirt {
 
@@ -72,6 +73,7 @@ class Timeline {
   Timeline* next_free = nullptr;
   uint64_t number = 0;  // for observers: which order its values count in
   std::atomic<Runnable*> runner{nullptr};  // the stream that counts on it, or did last; streams are never unmapped
+  WaitGuess guess;
 
  private:
   void wake_parked(uint64_t value);

@@ -27,14 +27,28 @@ INFINIOP_LIBRARY_FUNCTION(sqrt)
 INFINIOP_LIBRARY_FUNCTION(tan)
 INFINIOP_LIBRARY_FUNCTION(trunc)
 
+// Where one of these stays a call, the loop is no vector, and expressions of several are long enough for a compiler to leave some.
+#ifdef __CUDACC__
+#define INFINIOP_INLINE inline
+#else
+#define INFINIOP_INLINE [[gnu::always_inline]] inline
+#endif
+
 // The magnitude of x, or the limit where that is smaller or x is no number. As whole numbers magnitudes have the same order, and processors compare those on
 // more of their units.
-#ifndef __CUDACC__
-[[gnu::always_inline]]
-#endif
-inline float magnitude_up_to(float limit, float x) {
+INFINIOP_INLINE float magnitude_up_to(float limit, float x) {
   const uint32_t magnitude = bits_of(x) & 0x7FFFFFFFu, most = bits_of(limit);
   return float_of(magnitude < most ? magnitude : most);
+}
+
+INFINIOP_INLINE float rounded_once(float a, float b, float c);  // a * b + c
+
+// The coefficients of the highest powers come first.
+template <class... Coefficients>
+INFINIOP_INLINE float polynomial(float x, float highest, Coefficients... others) {
+  float sum = highest;
+  ((sum = rounded_once(sum, x, others)), ...);
+  return sum;
 }
 
 #ifdef __CUDACC__
@@ -63,16 +77,13 @@ INFINIOP_LIBRARY_FUNCTION(asinh)
 INFINIOP_LIBRARY_FUNCTION(atanh)
 INFINIOP_LIBRARY_FUNCTION(cosh)
 INFINIOP_LIBRARY_FUNCTION(sinh)
-inline float rounded_once(float a, float b, float c) { return ::fmaf(a, b, c); }
+INFINIOP_INLINE float rounded_once(float a, float b, float c) { return ::fmaf(a, b, c); }
 inline float exp2_float16(float x) { return ::exp2f(x); }
 inline float exp2_bfloat16(float x) { return ::exp2f(x); }
 inline double atan2(double a, double b) { return ::atan2(a, b); }
 inline float atan2(float a, float b) { return ::atan2f(a, b); }
 #else
-// Where one of these stays a call, the loop is no vector, and expressions of several are long enough for a compiler to leave some.
-#define INFINIOP_INLINE [[gnu::always_inline]] inline
-
-// a * b + c, rounded once. On machines without such an instruction (x86-64 of before 2013) it is made from doubles, to the same bits: the
+// On machines without such an instruction (x86-64 of before 2013) it is made from doubles, to the same bits: the
 // product is exact, and a sum that is not gets an odd last bit, so that what rounds it to a float sees on which side it was.
 INFINIOP_INLINE float rounded_once(float a, float b, float c) {
 #if defined(__FP_FAST_FMAF)
@@ -403,8 +414,8 @@ INFINIOP_INLINE float normal_tail(float z) {
   q = rounded_once(q, t, 1.39098972e-1f);
   q = rounded_once(q, t, 1.41884679e-1f);
   q = rounded_once(q, t, 1.43705182e-1f);
-  // The exponent is half of the square, which only its coefficients know. What the square loses by rounding goes with the rest of it: it would cost the tail
-  // its last bits.
+  // The exponent is half of the square, which only its coefficients know. What the square loses by rounding goes with the
+  // rest of it: it would cost the tail its last bits.
   const float square = near * near, lost = rounded_once(near, near, -square);
   const float shifted = rounded_once(square, -0.5f * 1.44269504f, 0x1.8p23f), n = shifted - 0x1.8p23f;
   const float r = rounded_once(n, 2.0f * 0.693147181f, square) + lost;  // -2 times it
@@ -418,24 +429,18 @@ INFINIOP_INLINE float normal_tail(float z) {
   return z > 13.2f ? 0.0f : tail;
 }
 
-// 2^x for results of 16 bits; x is not above 0 and not below -190. Polynomials are of 2^-64 times 2^r, powers of 2 are 2^64 times what they are, which
-// else would have no float.
-INFINIOP_INLINE float exp2_float16(float x) {  // off by 3e-6 of the result
+// 2^x for results of 16 bits, by a polynomial with these coefficients; x is not above 0 and not below -190. They are those of 2^-64 times 2^r, and powers of 2 are
+// 2^64 times what they are, which else would have no float.
+template <class... Coefficients>
+INFINIOP_INLINE float exp2_by(float x, Coefficients... coefficients) {
   const float shifted = x + 0x1.8p23f, r = x - (shifted - 0x1.8p23f);
-  float q = 0x1p-64f * 9.57009962e-3f;
-  q = rounded_once(q, r, 0x1p-64f * 5.59179467e-2f);
-  q = rounded_once(q, r, 0x1p-64f * 2.40247456e-1f);
-  q = rounded_once(q, r, 0x1p-64f * 6.93121805e-1f);
-  q = rounded_once(q, r, 0x1p-64f * 9.99999261e-1f);
-  return q * float_of((bits_of(shifted) << 23) + (0x3F800000u + (64u << 23)));
+  return polynomial(r, 0x1p-64f * coefficients...) * float_of((bits_of(shifted) << 23) + (0x3F800000u + (64u << 23)));
+}
+INFINIOP_INLINE float exp2_float16(float x) {  // off by 3e-6 of the result
+  return exp2_by(x, 9.57009962e-3f, 5.59179467e-2f, 2.40247456e-1f, 6.93121805e-1f, 9.99999261e-1f);
 }
 INFINIOP_INLINE float exp2_bfloat16(float x) {  // off by 8e-5 of the result
-  const float shifted = x + 0x1.8p23f, r = x - (shifted - 0x1.8p23f);
-  float q = 0x1p-64f * 5.51716717e-2f;
-  q = rounded_once(q, r, 0x1p-64f * 2.42611135e-1f);
-  q = rounded_once(q, r, 0x1p-64f * 6.93260986e-1f);
-  q = rounded_once(q, r, 0x1p-64f * 9.99928073e-1f);
-  return q * float_of((bits_of(shifted) << 23) + (0x3F800000u + (64u << 23)));
+  return exp2_by(x, 5.51716717e-2f, 2.42611135e-1f, 6.93260986e-1f, 9.99928073e-1f);
 }
 
 inline double erf(double x) { return __builtin_erf(x); }
@@ -452,48 +457,24 @@ INFINIOP_INLINE float erf(float x) {
   const float far = 1.0f - erfc(magnitude);
   return magnitude < 1.0f ? p * x : (x < 0.0f ? -far : far);
 }
-#undef INFINIOP_INLINE
 #endif
 #undef INFINIOP_LIBRARY_FUNCTION
 
 // gelu() for results of 16 bits. The logarithm of the tail is a polynomial, so that one power of 2 is all that is to be computed. For F16 it is off by 6e-5 of the
 // result at most, for BF16 by 3e-4: a tenth of what rounding to these types may change.
-#ifndef __CUDACC__
-[[gnu::always_inline]]
-#endif
-inline float gelu_float16(float x) {
-  const float near = magnitude_up_to(14.6f, x);
-  float p = -1.87210867e-9f;
-  p = rounded_once(p, near, 1.37449409e-7f);
-  p = rounded_once(p, near, -4.43533374e-6f);
-  p = rounded_once(p, near, 8.3257506e-5f);
-  p = rounded_once(p, near, -1.01789978e-3f);
-  p = rounded_once(p, near, 8.65309792e-3f);
-  p = rounded_once(p, near, -5.39211583e-2f);
-  p = rounded_once(p, near, -4.588372e-1f);
-  p = rounded_once(p, near, -1.15095831f);
-  p = rounded_once(p, near, -1.00003197f);
-  const float tail = exp2_float16(p);
+INFINIOP_INLINE float gelu_float16(float x) {
+  const float tail = exp2_float16(polynomial(magnitude_up_to(14.6f, x), -1.87210867e-9f, 1.37449409e-7f,
+                                             -4.43533374e-6f, 8.3257506e-5f, -1.01789978e-3f, 8.65309792e-3f,
+                                             -5.39211583e-2f, -4.588372e-1f, -1.15095831f, -1.00003197f));
   return x * (x < 0.0f ? tail : 1.0f - tail);
 }
-
-#ifndef __CUDACC__
-[[gnu::always_inline]]
-#endif
-inline float gelu_bfloat16(float x) {
-  const float near = magnitude_up_to(14.6f, x);
-  float p = 2.64108163e-8f;
-  p = rounded_once(p, near, -1.69436594e-6f);
-  p = rounded_once(p, near, 4.68195342e-5f);
-  p = rounded_once(p, near, -7.36012738e-4f);
-  p = rounded_once(p, near, 7.37426235e-3f);
-  p = rounded_once(p, near, -5.06677816e-2f);
-  p = rounded_once(p, near, -4.62977029e-1f);
-  p = rounded_once(p, near, -1.14893218f);
-  p = rounded_once(p, near, -1.00019317f);
-  const float tail = exp2_bfloat16(p);
+INFINIOP_INLINE float gelu_bfloat16(float x) {
+  const float tail = exp2_bfloat16(polynomial(magnitude_up_to(14.6f, x), 2.64108163e-8f, -1.69436594e-6f,
+                                              4.68195342e-5f, -7.36012738e-4f, 7.37426235e-3f, -5.06677816e-2f,
+                                              -4.62977029e-1f, -1.14893218f, -1.00019317f));
   return x * (x < 0.0f ? tail : 1.0f - tail);
 }
+#undef INFINIOP_INLINE
 
 #define INFINIOP_LIBRARY_FUNCTION(name)                                     \
   inline double name(double a, double b) { return INFINIOP_C(name)(a, b); } \

@@ -8,7 +8,7 @@ TYPE_CHECKING = False  # as type checkers know it; importing `typing` would cost
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["expect", "integer"]
+__all__ = ["expect", "integer", "not_writable"]
 
 
 def expect(value: object, wanted: type | tuple[type, ...], name: str, advice: str = "") -> None:
@@ -29,3 +29,14 @@ def integer(value: Any, name: str, least: int = 0, most: int = (1 << 64) - 1) ->
     if not least <= number <= most:
         raise ValueError(f"{name} must be between {least} and {most}, not {number}")
     return number
+
+
+def not_writable(path: str) -> str:
+    """Why a file cannot be written there, for those who would find out after a long run; nothing where it can, or none is wanted."""
+    import os
+
+    folder = os.path.dirname(os.path.abspath(path))
+    if not path or (os.path.isdir(folder) and not os.path.isdir(path)):
+        return ""
+    what = f"there is no folder {folder}" if not os.path.isdir(folder) else "it is a folder"
+    return f"{path} cannot be written: {what}"

@@ -106,6 +106,25 @@ def early_event(world: World, complete: bool) -> None:
     check(rt.infinirtStreamSynchronize(world.second))
 
 
+def early_event_of_plain_memory(world: World, complete: bool) -> None:
+    """The same for a source that is not page-locked, and larger than what is copied aside in any schedule."""
+    source = np.full(1 << 17, 7, np.uint8)
+    target = int(check(rt.infinirtMalloc(source.nbytes)))
+    check(rt.infinirtMemset(target, 0, source.nbytes))
+    check(rt.infinirtDeviceSynchronize())
+    if not complete:
+        check(rt.infinirtEventRecord(world.event, world.first))
+    check(rt.infinirtMemcpyAsync(target, source.ctypes.data, source.nbytes, TO_DEVICE, world.first))
+    source[:] = 9  # the call has taken it
+    if complete:
+        check(rt.infinirtEventRecord(world.event, world.first))
+    world.other_calls()
+    check(rt.infinirtStreamWaitEvent(world.second, world.event, 0))
+    check(rt.infinirtMemcpyAsync(world.output, target, SIZE, TO_HOST, world.second))
+    check(rt.infinirtStreamSynchronize(world.second))
+    check(rt.infinirtFree(target))
+
+
 def early_reuse(world: World, complete: bool) -> None:
     """A second stream overwrites memory that the first has yet to read."""
     check(rt.infinirtMemcpyAsync(world.left, world.input, SIZE, TO_DEVICE, world.first))
@@ -136,6 +155,7 @@ PROGRAMS: tuple[Callable[[World, bool], None], ...] = (
     missing_sync,
     wrong_sync,
     early_event,
+    early_event_of_plain_memory,
     early_reuse,
     late_input,
 )

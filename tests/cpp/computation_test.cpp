@@ -150,17 +150,16 @@ TEST(who_always_waits_at_once_computes_in_the_launch) {
   REQUIRE(infinirtStreamCreate(&stream) == infinirtSuccess);
   Places places(3);
   const auto me = std::this_thread::get_id();
+  // Whether it is done when the call returns, by this thread.
   const auto launch = [&] {
     std::fill(places.ran.begin(), places.ran.end(), std::thread::id());
     CHECK_EQ(places.launch(kMiddle, stream), infinirtSuccess);
-    return places.any(me);
+    return infinirtStreamQuery(stream) == infinirtSuccess && places.any(me);
   };
   const auto expect_to_wait = [&] {
     for (int i = 0; i < 5000; ++i) {
       std::this_thread::sleep_for(std::chrono::microseconds(300));  // the workers sleep again
-      const bool is_done = launch();
-      if (is_done) CHECK_EQ(infinirtStreamQuery(stream), infinirtSuccess);
-      if (is_done) return true;
+      if (launch()) return true;
       CHECK_EQ(infinirtStreamSynchronize(stream), infinirtSuccess);
     }
     return false;
@@ -177,6 +176,15 @@ TEST(who_always_waits_at_once_computes_in_the_launch) {
   std::this_thread::sleep_for(std::chrono::milliseconds(1));
   CHECK_EQ(infinirtStreamSynchronize(stream), infinirtSuccess);
   CHECK(runs_elsewhere());  // the program had other things to do before it waited
+  infinirtStream_t other;
+  REQUIRE(infinirtStreamCreate(&other) == infinirtSuccess);
+  CHECK(expect_to_wait());
+  Places beside(3);
+  CHECK_EQ(beside.launch(kMiddle, other), infinirtSuccess);
+  CHECK_EQ(infinirtStreamSynchronize(stream), infinirtSuccess);
+  CHECK_EQ(infinirtStreamSynchronize(other), infinirtSuccess);
+  CHECK(runs_elsewhere());  // the two streams could have computed side by side
+  CHECK_EQ(infinirtStreamDestroy(other), infinirtSuccess);
   CHECK_EQ(infinirtStreamDestroy(stream), infinirtSuccess);
 }
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -334,3 +337,35 @@ def test_the_committed_stubs_are_what_the_schema_says() -> None:
         assert path.read_text(encoding="utf-8") == render_stubs(functional_ones), (
             f"{path.name} is out of date: python src/infiniop/schema/generate.py --out FOLDER, and copy FOLDER/python/{path.name}"
         )
+
+
+def test_operators_that_are_always_waited_for_run_in_their_call() -> None:
+    """Which no result shows: the stream is done when the call returns."""
+    program = """
+import infinicore
+
+x, y = (infinicore.ones([512, 4096], dtype=infinicore.float32, device=infinicore.device("cpu")) for _ in range(2))
+stream = infinicore.get_stream()
+
+
+def done_at_once(calls):
+    count = 0
+    for _ in range(calls):
+        infinicore.add(x, x, out=y)
+        count += stream.is_done
+        infinicore.sync_stream()
+    return count
+
+
+# Another program may take the core between the call and the wait, and the count begins anew.
+print(max(done_at_once(50) for _ in range(20)))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "INFINIRT_DEVICE": "cpu", "INFINIRT_CPU_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert int(done.stdout) >= 30

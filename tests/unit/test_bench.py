@@ -206,7 +206,110 @@ def test_another_machine_is_said(data: dict[str, Any]) -> None:
     other["results"] = other["results"][1:]
     found = compare(data, other, 0.15)
     assert "device: " in found.other_machine[0]
-    assert found.gone == [data["results"][0]["title"]]
+    # The other of our contenders is still there.
+    assert found.gone == [f"{data['results'][0]['title']}: infinirt"]
+
+
+@pytest.mark.parametrize(
+    ("part", "field", "value", "said"),
+    [
+        ("pace", "rounds", 7, "rounds: 3, now 7"),
+        ("pace", "round_seconds", 0.5, "seconds of a round: 0.002, now 0.5"),
+        ("peers", "PyTorch", "2.9", "PyTorch: left out as asked, now 2.9"),
+    ],
+)
+def test_other_settings_are_said_first(
+    data: dict[str, Any], tmp_path: Path, part: str, field: str, value: Any, said: str
+) -> None:
+    old, new, page = (str(tmp_path / name) for name in ("old.json", "new.json", "page.html"))
+    document.write(old, data)
+    data[part][field] = value
+    document.write(new, data)
+    output = told("--load", new, "--compare", old, "--html", page).stdout
+    assert output.index("The two runs are not alike:") < output.index(said) < output.index("compared:")
+    text = Path(page).read_text()
+    assert text.index(said) < text.index('<p class="verdict')
+
+
+def test_peers_that_neither_run_measured_make_no_difference(data: dict[str, Any]) -> None:
+    other = copy.deepcopy(data)
+    other["peers"]["PyTorch"] = "not installed"
+    other["peers"]["NumPy"] = "99.0"
+    assert compare(data, other, 0.15).other_machine == []
+
+
+def only(data: dict[str, Any], *names: str) -> dict[str, Any]:
+    """The part of a run that `--group` with these names measures."""
+    results = [result for result in data["results"] if {result["group"], result["id"]} & {*names}]
+    return {**data, "results": results}
+
+
+def test_what_only_one_run_has_is_named_once(data: dict[str, Any], tmp_path: Path) -> None:
+    """A whole group and a whole case by their name, a size by its own, and of what is still there the contender."""
+    changed = only(data, "runtime", "memory.copy")
+    changed["results"] = [
+        result
+        for result in changed["results"]
+        if (result["id"], result["contender"]) != ("runtime.stream-sync", "infinirt (flat)")
+        and (result["id"], result["at"]) != ("memory.copy", 4096)
+        and result["id"] != "runtime.stream-query"
+    ]
+    missing = [
+        "ask an idle stream whether it is done",
+        "synchronise an idle stream: infinirt (flat)",
+        "copy within the device, 4 KiB",
+        "copy from page-locked memory",
+        "fill",
+        *(f"the group {name}" for name in ("allocator", "graphs", "operators", "collectives")),
+    ]
+    assert compare(data, changed, 0.15).gone == missing
+    assert compare(changed, data, 0.15).added == missing
+    old, new = str(tmp_path / "old.json"), str(tmp_path / "new.json")
+    document.write(old, data)
+    document.write(new, changed)
+    said = " ".join(told("--load", new, "--compare", old, "--threshold", "99").stdout.split())
+    assert f"not measured this time: {'; '.join(missing)}" in said
+    said = " ".join(told("--load", old, "--compare", new, "--threshold", "99").stdout.split())
+    assert f"new: {'; '.join(missing)}" in said
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            ["runtime", "graphs"],
+            ["memory"],
+            "The earlier one has: the group runtime; the group graphs. This one has: the group memory.",
+        ),
+        (
+            ["memory.copy"],
+            ["memory.fill"],
+            "The earlier one has: copy within the device. This one has: fill.",
+        ),
+        (["runtime"], [], "The earlier one has: the group runtime. This one has: nothing."),
+    ],
+)
+def test_nothing_to_compare_is_no_success(
+    data: dict[str, Any], tmp_path: Path, old: list[str], new: list[str], said: str
+) -> None:
+    before, after, page = (str(tmp_path / name) for name in ("old.json", "new.json", "page.html"))
+    document.write(before, only(data, *old))
+    document.write(after, only(data, *new))
+    done = told("--load", after, "--compare", before, "--html", page, status=2)
+    assert f"nothing could be compared, as no case is in both runs. {said}" in done.stderr
+    assert "compared:" not in done.stdout
+    text = Path(page).read_text()
+    assert said in text
+    assert "nothing slower" not in text
+
+
+def test_nothing_to_compare_is_told_before_anything_is_measured(data: dict[str, Any], tmp_path: Path) -> None:
+    before, after = tmp_path / "old.json", tmp_path / "new.json"
+    document.write(str(before), only(data, "runtime"))
+    words = ["--device", "cpu:0", "--quick", "--group", "memory.copy", "--compare", str(before)]
+    done = told(*words, "--json", str(after), status=2)
+    assert "The earlier one has: the group runtime. This one has: the group memory." in done.stderr
+    assert not after.exists()
 
 
 # ---- bad input
@@ -215,7 +318,8 @@ def test_another_machine_is_said(data: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--group", "speed"], "there is no group speed; there are runtime, memory"),
+        (["--group", "speed"], "there is no group or case speed; there are the groups runtime, memory"),
+        (["--group", "runtime.nonsense"], "and the cases runtime.event-record, runtime.event-order"),
         (["--device", "cpu:99"], "cpu:99"),
         (["--device", "nonsense"], "nonsense"),
         (["--compare", "/nowhere/old.json"], "/nowhere/old.json cannot be read"),
@@ -255,6 +359,20 @@ def test_the_list() -> None:
     lines = told("--list", "--group", "graphs").stdout
     assert "graph.launch" in lines
     assert "memory.copy" not in lines
+
+
+def test_every_id_of_the_list_can_be_asked_for() -> None:
+    for id in {case.id for case in CASES}:
+        (line,) = told("--list", "--group", id).stdout.splitlines()
+        assert line.split()[1] == id
+
+
+def test_groups_and_cases_together(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    words = ["--group", "memory.fill", "--group", "runtime.event-record", "--group", "allocator"]
+    bench("--device", "cpu:0", "--quick", "--rounds", "1", "--no-peers", *words, "--json", str(path))
+    measured = {result["id"] for result in document.read(str(path))["results"]}
+    assert measured == {"runtime.event-record", "memory.fill", "allocator.one", "allocator.threads"}
 
 
 # ---- how it is timed

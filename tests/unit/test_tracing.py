@@ -342,6 +342,9 @@ def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
     assert "failed (exit status 3) before it called the runtime" in done.stderr
     done = infinirt_trace("nope.py")
     assert (done.returncode, done.stderr) == (2, "infinirt trace: there is no file nope.py\n")
+    done = infinirt_trace("-o", str(tmp_path / "none" / "out.json"), str(script))
+    assert done.returncode == 2
+    assert "out.json cannot be written: there is no folder" in done.stderr
     assert infinirt_trace("no-such-program-here").returncode == 127
     assert "SCRIPT" in infinirt_trace().stderr
     (tmp_path / "1-1.irtrace").write_bytes(b"something else" * 10)

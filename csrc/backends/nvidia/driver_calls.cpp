@@ -38,7 +38,8 @@ Driver driver;
 bool is_created(infinirtStream_t stream) { return reinterpret_cast<uintptr_t>(stream) > 2; }
 
 // Whether the driver's answer stands. If it does not, nothing has happened yet: no context is current, it was reset, or the
-// driver is not started. Other errors are not asked about again: the first answer may have broken a capture, and the second would say that.
+// driver is not started. Other errors are not asked about again: the first answer may have broken a capture, and the second
+// would say that.
 bool is_final(int code) {
   return code != infinirtErrorDeviceUninitialized && code != infinirtErrorInitializationError &&
          code != infinirtErrorCudartUnloading && code != infinirtErrorContextIsDestroyed;

@@ -37,13 +37,24 @@ bool Signature::read(PyObject* const* args, Py_ssize_t count, PyObject* names, P
   return true;
 }
 
+// An int of whatever counts as one; null with an exception that names the parameter.
+python::Ref read_index(PyObject* value, const char* name, const char* what) {
+  python::Ref index(PyNumber_Index(value));
+  if (index || !PyErr_ExceptionMatches(PyExc_TypeError)) return index;
+  PyErr_Clear();
+  const bool is_array = PyObject_HasAttrString(value, "nbytes") != 0;
+  PyErr_Format(PyExc_TypeError, "%s must be %s, not %.100s%s", name, what, Py_TYPE(value)->tp_name,
+               is_array ? "; its size in bytes is its nbytes" : "");
+  return index;
+}
+
 bool read_size(PyObject* value, const char* name, size_t* size) {
   if (PyLong_CheckExact(value)) [[likely]] {
     *size = PyLong_AsSize_t(value);
     if (*size != static_cast<size_t>(-1) || !PyErr_Occurred()) return true;
     PyErr_Clear();
   }
-  python::Ref index(PyNumber_Index(value));
+  const python::Ref index = read_index(value, name, "an integer");
   if (!index) return false;
   *size = PyLong_AsSize_t(index.get());
   if (!PyErr_Occurred()) return true;
@@ -53,7 +64,7 @@ bool read_size(PyObject* value, const char* name, size_t* size) {
 }
 
 bool read_pointer(PyObject* value, const char* name, void** pointer) {
-  python::Ref index(PyNumber_Index(value));
+  const python::Ref index = read_index(value, name, "an address");
   if (!index) return false;
   // Not PyLong_AsVoidPtr, which takes negative numbers for addresses at the other end.
   *pointer = reinterpret_cast<void*>(PyLong_AsSize_t(index.get()));

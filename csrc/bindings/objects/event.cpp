@@ -39,7 +39,8 @@ PyObject* sync(PyObject* self, PyObject*) {
                         !pools_release_on_sync.load(std::memory_order_relaxed) &&
                         captures_under_way.load(std::memory_order_relaxed) == 0;
   if (may_look) {
-    const infinirtError_t error = rt.EventQuery(event->handle);
+    infinirtError_t error = rt.EventQuery(event->handle);
+    if (error == infinirtSuccess) error = rt.EventSynchronize(event->handle);  // as for streams
     if (error == infinirtSuccess) Py_RETURN_NONE;
     if (error != infinirtErrorNotReady) return raise_error_as("infinirtEventSynchronize", error);
   }

@@ -63,8 +63,10 @@ PyObject* sync(PyObject* self, PyObject*) {
   // A look first: most streams are done, and the interpreter's lock need not be given up for them. Not in a capture, which a
   // query would break before the call that was asked for can. An asynchronous error is reported once, so it is taken here.
   if (stream->may_block.how == MayBlock::Never && !pools_release_on_sync.load(std::memory_order_relaxed)) {
-    const infinirtError_t error = on_stream(
-        stream, [](infinirtStream_t s) { return is_in_capture(s) ? infinirtErrorNotReady : rt.StreamQuery(s); });
+    const infinirtError_t error = on_stream(stream, [](infinirtStream_t s) {
+      const infinirtError_t state = is_in_capture(s) ? infinirtErrorNotReady : rt.StreamQuery(s);
+      return state == infinirtSuccess ? rt.StreamSynchronize(s) : state;  // a stream counts who waits for it
+    });
     if (error == infinirtSuccess) Py_RETURN_NONE;
     if (error != infinirtErrorNotReady) return raise_error_as("infinirtStreamSynchronize", error);
   }

@@ -8,13 +8,16 @@ from typing import Any
 from .graphs import Action, Touch
 from .memory import MOST_RANGES
 
+# What a report calls them: the program may have variables of the C parameters' names.
+TARGET, SOURCE, SET_MEMORY = "its destination", "its source", "its memory"
+
 
 def word(address: int) -> int:
     return ctypes.c_uint64.from_address(address).value if address else 0
 
 
 def flat(dst: int, src: int, count: int) -> list[Action]:
-    return [Touch(dst, ((dst, dst + count),), True, "dst"), Touch(src, ((src, src + count),), False, "src")]
+    return [Touch(dst, ((dst, dst + count),), True, TARGET), Touch(src, ((src, src + count),), False, SOURCE)]
 
 
 def rows(base: int, pitch: int, width: int, height: int, writes: bool, label: str) -> Touch:
@@ -62,8 +65,8 @@ def _box(place: Any, pitched: Pitched, extent: Any, writes: bool, label: str) ->
 def copy_parameters(address: int) -> list[Action]:
     p = CopyParameters.from_address(address)
     return [
-        _box(p.target_place, p.target, p.extent, True, "dst"),
-        _box(p.source_place, p.source, p.extent, False, "src"),
+        _box(p.target_place, p.target, p.extent, True, TARGET),
+        _box(p.source_place, p.source, p.extent, False, SOURCE),
     ]
 
 
@@ -82,4 +85,4 @@ class SetParameters(ctypes.Structure):
 
 def set_parameters(address: int) -> Touch:
     p = SetParameters.from_address(address)
-    return rows(p.target, p.pitch, p.width * p.element, p.height, True, "dst")
+    return rows(p.target, p.pitch, p.width * p.element, p.height, True, SET_MEMORY)

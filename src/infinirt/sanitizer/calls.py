@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from . import findings as kinds
-from .accesses import copy_parameters, flat, rows, set_parameters, word
+from .accesses import SET_MEMORY, SOURCE, TARGET, copy_parameters, flat, rows, set_parameters, word
 from .checker import Capture, Checker, Device, Event, Stream
 from .clocks import Stack
 from .findings import Place, bytes_at, site
@@ -52,13 +52,17 @@ class Calls:
     """Takes calls one by one."""
 
     def __init__(
-        self, checker: Checker, kernel_pointers: Callable[[int, int, Device], list[int] | None]
+        self,
+        checker: Checker,
+        kernel_pointers: Callable[[int, int, Device], list[int] | None],
+        kernel_name: Callable[[int, Device], str],
     ) -> None:
         self.checker = checker
         self.graphs: dict[int, Graph] = {}
         self._kernel_pointers = (
             kernel_pointers  # of a function and its arguments: those that are as wide as a pointer
         )
+        self._kernel_name = kernel_name  # empty where it has none
         self._streams: dict[object, Stream] = {}
         self._events: dict[int, Event] = {}
         self._executables: dict[int, Executable] = {}
@@ -321,8 +325,8 @@ class Calls:
     def _Memcpy2DAsync(self, call: Call) -> None:
         a = call.arguments
         actions = [
-            rows(a["dst"], a["dpitch"], a["width"], a["height"], True, "dst"),
-            rows(a["src"], a["spitch"], a["width"], a["height"], False, "src"),
+            rows(a["dst"], a["dpitch"], a["width"], a["height"], True, TARGET),
+            rows(a["src"], a["spitch"], a["width"], a["height"], False, SOURCE),
         ]
         self._transfer(call, self._stream(call), actions, "stream" not in a)
 
@@ -343,21 +347,21 @@ class Calls:
 
     def _MemsetAsync(self, call: Call) -> None:
         a = call.arguments
-        touch = Touch(a["devPtr"], ((a["devPtr"], a["devPtr"] + a["count"]),), True, "devPtr")
+        touch = Touch(a["devPtr"], ((a["devPtr"], a["devPtr"] + a["count"]),), True, SET_MEMORY)
         self._copy(call, self._stream(call), [touch], waits=False)
 
     _Memset = _MemsetAsync
 
     def _Memset2DAsync(self, call: Call) -> None:
         a = call.arguments
-        touch = rows(a["devPtr"], a["pitch"], a["width"], a["height"], True, "devPtr")
+        touch = rows(a["devPtr"], a["pitch"], a["width"], a["height"], True, SET_MEMORY)
         self._copy(call, self._stream(call), [touch], waits=False)
 
     _Memset2D = _Memset2DAsync
 
     def _Memset3DAsync(self, call: Call) -> None:
         # The structure's first word alone is known: where it is.
-        touch = Touch(call.arguments["pitchedDevPtr"], None, True, "pitchedDevPtr")
+        touch = Touch(call.arguments["pitchedDevPtr"], None, True, SET_MEMORY)
         self._copy(call, self._stream(call), [touch], waits=False)
 
     _Memset3D = _Memset3DAsync
@@ -366,6 +370,8 @@ class Calls:
 
     def _launch(self, call: Call, function: int, arguments: int) -> None:
         stream = self._stream(call)
+        if not call.name and (name := self._kernel_name(function, call.device)):
+            call.name = f"kernel {name}"
         if call.declared:
             actions: list[Action] = [
                 Touch(each.address, each.ranges, each.writes, "an output" if each.writes else "an input")

@@ -32,7 +32,8 @@ class Wait:
     """A stream's wait, with what the event stood for then."""
 
     event: Event
-    work: Work | None  # the latest of the event's stream
+    stream: Stream | None  # that it had been recorded on; None: it had not
+    work: Work | None  # the latest of that stream
     recorded: Stack
     stack: Stack
 
@@ -121,8 +122,8 @@ class Checker:
             capture.ends[stream] = tuple(dict.fromkeys((*mine, *nodes)))
             stream.capture = capture
             return
-        work = event.work if event.clock is not None else None
-        stream.waits = [*stream.waits[-15:], Wait(event, work, event.recorded, stack)]
+        recorded = event.stream if event.clock is not None else None
+        stream.waits = [*stream.waits[-15:], Wait(event, recorded, event.work, event.recorded, stack)]
         if event.clock is not None:
             stream.timeline.join(event.clock)
 
@@ -346,16 +347,17 @@ class Checker:
 
     def _race(self, access: Access, earlier: Access, allocation: Allocation, segment: Segment) -> None:
         work, other = access.work, earlier.work
-        where = bytes_at(segment.begin, segment.end)
+        place = bytes_at(segment.begin, segment.end)
+        early = self._early_wait(work, other)
         self.found(
             kinds.RACE,
             f"{work.call} {_verb(access)} what {other.call} {_verb(earlier)}, and nothing orders the two",
             [
-                Place(f"{work.call} {_verb(access)} {access.label}, {where}, {on(work)}", work.stack),
-                Place(f"{other.call} {_verb(earlier)} {earlier.label}, {where}, {on(other)}", other.stack),
+                Place(f"{work.call} {_verb(access)} {access.label}, {place}, {on(work)}", work.stack),
+                Place(f"{other.call} {_verb(earlier)} {earlier.label}, {place}, {on(other)}", other.stack),
             ],
-            self._fix(work, other),
-            missing=self._missing(work, other),
+            self._fix(work, other, early),
+            missing=self._missing(work, other, early),
             allocation=allocation,
             works=[work, other],
             key=(kinds.RACE, site(work.stack, work.call), site(other.stack, other.call)),
@@ -395,8 +397,12 @@ class Checker:
         later = "" if freed.call == "infinirtFree" else f", on a stream that comes after {work.timeline.name}"
         return f"free it after {work.call}{later}"
 
-    def _fix(self, work: Work, other: Work) -> str:
+    def _fix(self, work: Work, other: Work, early: Wait | None) -> str:
         later, earlier = named(work), named(other)
+        if early is not None and early.stream is not None:
+            return f"record the event after {earlier}, not at {where(early.recorded)}; the wait at {where(early.stack)} may stay"
+        if early is not None:
+            return f"record the event on {other.timeline.name} after {earlier}, and before the wait at {where(early.stack)} is called"
         if work.where and other.where and work.where == other.where:
             return f"both are nodes of one graph: let the node of {later} come after that of {earlier}"
         # Nobody records on a branch of a graph, or lets one wait: its launch is what can be ordered.
@@ -410,20 +416,26 @@ class Checker:
             f" stream.wait(other_stream.record()) before {before}"
         )
 
-    def _missing(self, work: Work, other: Work) -> str:
-        """Which edge is not there, and why one that looks as if it were is none."""
-        text = f"{named(other)} {on(other)} before {named(work)} {on(work)}"
+    def _early_wait(self, work: Work, other: Work) -> Wait | None:
+        """The last wait that looks as if it ordered the two, and does not: its event was recorded too early, or not yet."""
         waiting = next((each for each in self.streams if each.timeline is work.timeline), None)
         for wait in reversed(waiting.waits if waiting else []):
-            event, stood_for = wait.event, wait.work
-            waited = f"{text}: the stream waited for {event.name} at {where(wait.stack)}, but that"
-            if event.stream is None and event.clock is None:
-                return f"{waited} had not been recorded, and a wait for it does nothing"
-            is_others = event.stream is not None and event.stream.timeline is other.timeline
-            if is_others and (stood_for is None or stood_for.tick < other.tick):
-                when = f"after {named(stood_for)}" if stood_for is not None else "before any work there"
-                return f"{waited} was recorded at {where(wait.recorded)}, {when}, before {named(other)} was issued"
-        return text
+            if wait.stream is None:
+                return wait
+            if wait.stream.timeline is other.timeline and (wait.work is None or wait.work.tick < other.tick):
+                return wait
+        return None
+
+    def _missing(self, work: Work, other: Work, early: Wait | None) -> str:
+        """Which edge is not there, and why one that looks as if it were is none."""
+        text = f"{named(other)} {on(other)} before {named(work)} {on(work)}"
+        if early is None:
+            return text
+        waited = f"{text}: the stream waited for {early.event.name} at {where(early.stack)}, but that"
+        if early.stream is None:
+            return f"{waited} had not been recorded, and a wait for it does nothing"
+        when = f"after {named(early.work)}" if early.work is not None else "before any work there"
+        return f"{waited} was recorded at {where(early.recorded)}, {when}, before {named(other)} was issued"
 
     def _used_after_free(self, work: Work, touch: Touch, allocation: Allocation) -> None:
         freed = allocation.freed

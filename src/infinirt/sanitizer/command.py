@@ -12,7 +12,8 @@ from pathlib import Path
 from types import TracebackType
 
 from .. import Device
-from .findings import Finding
+from .._arguments import not_writable
+from .findings import Finding, counted
 from .host_memory import ask_for_watching
 from .observer import Sanitizer
 
@@ -22,7 +23,7 @@ FOUND = 9  # the exit status when the program itself succeeded
 
 def run(command: list[str], json_file: str, leaks: bool) -> int:
     script, *arguments = command
-    problem = _why_not(script)
+    problem = _why_not(script) or not_writable(json_file)
     if problem:
         print(f"infinirt sanitize: {problem}", file=sys.stderr)
         return 2
@@ -52,6 +53,10 @@ def run(command: list[str], json_file: str, leaks: bool) -> int:
 
 def _why_not(script: str) -> str:
     """Why this cannot be run; nothing if it can."""
+    if script == "-m":
+        return (
+            "a script was expected, not a module; tests are run by pytest -p infinirt.sanitizer.pytest_plugin"
+        )
     if not Path(script).is_file():
         hint = "; leave the interpreter out" if Path(script).name.startswith("python") else ""
         return f"there is no file {script}; a Python script and its arguments were expected{hint}"
@@ -110,10 +115,6 @@ def _say(finding: Finding) -> None:
 
 
 def _summary(sanitizer: Sanitizer) -> None:
-    counts: dict[str, int] = {}
-    for finding in sanitizer.findings:
-        counts[finding.kind] = counts.get(finding.kind, 0) + 1
-    told = ", ".join(f"{count} × {kind}" for kind, count in counts.items()) or "nothing found"
-    print(f"\ninfinirt sanitize: {told}", file=sys.stderr)
+    print(f"\ninfinirt sanitize: {counted(sanitizer.findings) or 'nothing found'}", file=sys.stderr)
     for problem in dict.fromkeys(sanitizer.problems):
         print(f"infinirt sanitize: the checker itself failed: {problem}", file=sys.stderr)

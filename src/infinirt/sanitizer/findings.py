@@ -29,7 +29,7 @@ KINDS = (
 class Place:
     """A call of the program's."""
 
-    what: str  # "infinirtMemcpyAsync writes dst, 4096 bytes at 0x…, on stream 1 of cpu:0"
+    what: str  # "infinirtMemcpyAsync writes its destination, 4096 bytes at 0x…, on stream 1 of cpu:0"
     stack: Stack
 
     def lines(self) -> list[str]:
@@ -79,6 +79,14 @@ class Finding:
             "fix": self.fix,
             "count": self.count,
         }
+
+
+def counted(findings: Iterable[Finding]) -> str:
+    """How many of each kind: "2 × race, 1 × leak"."""
+    counts: dict[str, int] = {}
+    for finding in findings:
+        counts[finding.kind] = counts.get(finding.kind, 0) + 1
+    return ", ".join(f"{count} × {kind}" for kind, count in counts.items())
 
 
 def site(stack: Stack, call: str) -> tuple[str, str]:

@@ -16,7 +16,7 @@ MOST_RANGES = 4096  # of one access; what is more scattered is not checked for r
 class Access:
     work: Work
     writes: bool
-    label: str  # "dst", "the operator's input b"
+    label: str  # "its destination", "an input"
 
 
 @dataclass(slots=True)

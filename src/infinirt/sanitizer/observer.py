@@ -9,6 +9,7 @@ import sys
 import sysconfig
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
@@ -57,6 +58,12 @@ class _ObservedCall(ctypes.Structure):
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class _Kernel:
+    name: str
+    sizes: list[int] | None  # of its parameters; None: not known
+
+
 _CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(_ObservedCall))
 
 
@@ -81,12 +88,12 @@ class Sanitizer:
 
     def __init__(self, report: Callable[[Finding], None] | None = None) -> None:
         self._checker = Checker(report)
-        self._calls = Calls(self._checker, self._kernel_pointers)
+        self._calls = Calls(self._checker, self._kernel_pointers, self._kernel_name)
         self._host_memory = HostMemory(self._checker)
         self._lock = threading.RLock()
         self._thread = threading.local()
         self._signatures: dict[bytes, tuple[str, ...]] = {}
-        self._kernels: dict[int, list[int] | None] = {}  # the sizes of their parameters
+        self._kernels: dict[int, _Kernel] = {}
         self._library = ctypes.CDLL(str(installed_root() / "lib" / "libinfinirt.so.1"))
         self._process = os.getpid()
         self._running = False
@@ -206,30 +213,39 @@ class Sanitizer:
             names = self._signatures[signature] = tuple(word.partition(":")[0] for word in words)
         return names
 
-    def _kernel_pointers(self, function: int, arguments: int, device: Device) -> list[int] | None:
-        """Those of a kernel's arguments that may be pointers; None where that cannot be known."""
+    def _kernel(self, function: int, device: Device) -> _Kernel:
         if function not in self._kernels:
-            asking = threading.Thread(target=self._ask_for_parameters, args=(function, device))
+            asking = threading.Thread(target=self._ask_about, args=(function, device))
             asking.start()  # an observer may not call the API
             asking.join()
-        sizes = self._kernels[function]
+        return self._kernels[function]
+
+    def _kernel_name(self, function: int, device: Device) -> str:
+        return self._kernel(function, device).name
+
+    def _kernel_pointers(self, function: int, arguments: int, device: Device) -> list[int] | None:
+        """Those of a kernel's arguments that may be pointers; None where that cannot be known."""
+        sizes = self._kernel(function, device).sizes
         if sizes is None or (sizes and not arguments):
             return None
         places = (place for place, size in enumerate(sizes) if size == _POINTER)
         return [_word(_word(arguments + _POINTER * place)) for place in places]
 
-    def _ask_for_parameters(self, function: int, device: Device) -> None:
+    def _ask_about(self, function: int, device: Device) -> None:
         self._thread.asks = True
         kind, number = device
         self._library.infinirtXSetDeviceType(kind.encode())
         self._library.infinirtSetDevice(number)
+        name = ctypes.c_char_p()
+        if self._library.infinirtFuncGetName(ctypes.byref(name), ctypes.c_void_p(function)):
+            name.value = b""
         sizes: list[int] = []
         offset, size = ctypes.c_size_t(), ctypes.c_size_t()
         while not self._library.infinirtFuncGetParamInfo(
             ctypes.c_void_p(function), ctypes.c_size_t(len(sizes)), ctypes.byref(offset), ctypes.byref(size)
         ):
             sizes.append(size.value)
-        self._kernels[function] = sizes or None
+        self._kernels[function] = _Kernel((name.value or b"").decode(errors="replace"), sizes or None)
 
 
 def _word(address: int) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Generator
 
 import pytest
 
+from .findings import counted
 from .host_memory import ask_for_watching
 from .observer import Sanitizer
 
@@ -27,5 +28,5 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         sanitizer.stop()
     if sanitizer.findings:
         text = "\n\n".join(finding.text() for finding in sanitizer.findings)
-        pytest.fail(f"the sanitizer found:\n\n{text}", pytrace=False)
+        pytest.fail(f"the sanitizer found {counted(sanitizer.findings)}\n\n{text}", pytrace=False)
     return result

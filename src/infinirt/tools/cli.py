@@ -123,7 +123,10 @@ def bench(
     ] = "",
     group: Annotated[
         list[str] | None,
-        typer.Option(help="Only runtime, memory, allocator, graphs, operators or collectives; repeatable."),
+        typer.Option(
+            help="Only runtime, memory, allocator, graphs, operators or collectives, or the id of one case, as --list "
+            "shows it; repeatable."
+        ),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Few short rounds, small buffers: a first look.")
@@ -240,7 +243,11 @@ def trace(
         raise typer.BadParameter(
             "a program to trace is missing, or --raw FOLDER to read", param_hint="SCRIPT"
         )
-    raise typer.Exit(run(command, output, stacks, json, raw) if command else show(Path(raw), output, json))
+    raise typer.Exit(
+        run(command, output, stacks, json, raw)
+        if command
+        else show(Path(raw), output, json, where=f" in {raw}")
+    )
 
 
 @app.command("new-backend")

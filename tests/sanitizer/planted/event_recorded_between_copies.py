@@ -1,4 +1,4 @@
-# race | was recorded at event_recorded_between_copies.py:9, after infinirtMemcpyAsync (event_recorded_between_copies.py:8), before infinirtMemcpyAsync (event_recorded_between_copies.py:10) was issued | event_recorded_between_copies.py:12 in <module>: result.copy_from(second, stream=consumer)
+# race | record the event after infinirtMemcpyAsync (event_recorded_between_copies.py:10), not at event_recorded_between_copies.py:9; the wait at event_recorded_between_copies.py:11 may stay | was recorded at event_recorded_between_copies.py:9, after infinirtMemcpyAsync (event_recorded_between_copies.py:8), before infinirtMemcpyAsync (event_recorded_between_copies.py:10) was issued | event_recorded_between_copies.py:12 in <module>: result.copy_from(second, stream=consumer)
 import infinirt
 
 device = infinirt.Device()

@@ -1,4 +1,4 @@
-# race | writes what | reads src
+# race | writes what | reads its source
 import infinirt
 
 device = infinirt.Device()

@@ -68,8 +68,9 @@ struct TokenScores {
   }
 };
 
-// Places by their keys, the largest first and the first of equals before the others. Each word is a key with its place below it, so that one comparison decides; the
-// largest of each of 16 columns is kept, and only that of the column that lost its largest is looked for again.
+// Places by their keys, the largest first and the first of equals before the others. Each word is a key with its place below
+// it, so that one comparison decides; the largest of each of 16 columns is kept, and only that of the column that lost its
+// largest is looked for again.
 class BestFirst {
  public:
   static constexpr size_t words(int64_t places) {
@@ -134,12 +135,12 @@ inline infinirtError_t route(const WrittenCall& call, const RoutedTensors& tenso
   const TensorView &x = plan.tensor[tensors.x], &weights = plan.tensor[tensors.weights],
                    &indices = plan.tensor[tensors.indices];
   const int64_t all = routing.chosen + routing.shared;
-  const size_t places = BestFirst::words(tensors.experts);  // groups are no more than experts
-  char* memory = worker_buffer(places * (sizeof(int64_t) + sizeof(float) + 2 * sizeof(uint32_t)));
+  const size_t padded = BestFirst::words(tensors.experts);  // groups are no more than experts
+  char* memory = worker_buffer(padded * (sizeof(int64_t) + sizeof(float) + 2 * sizeof(uint32_t)));
   if (!memory) return infinirtErrorMemoryAllocation;
   auto* words = reinterpret_cast<int64_t*>(memory);
-  auto* scores = reinterpret_cast<float*>(words + places);
-  auto* keys = reinterpret_cast<uint32_t*>(scores + places);
+  auto* scores = reinterpret_cast<float*>(words + padded);
+  auto* keys = reinterpret_cast<uint32_t*>(scores + padded);
   const TokenScores token{scores, keys, tensors.experts};
   for (int64_t item = first; item < last; ++item) {
     with_float_type(x.dtype, [&](auto tag) {
@@ -155,7 +156,7 @@ inline infinirtError_t route(const WrittenCall& call, const RoutedTensors& tenso
     } else {
       for (int64_t i = 0; i < token.experts; ++i) keys[i] = key_of(scores[i]);
     }
-    if (routing.groups > 1) mask_groups(routing, token, keys + places, words);
+    if (routing.groups > 1) mask_groups(routing, token, keys + padded, words);
     // Outputs that are not described lie without gaps.
     const bool described = weights.is_given;
     float* to = call.at<float>(tensors.weights) + item * (described ? weights.stride[0] : all);

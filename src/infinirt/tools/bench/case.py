@@ -65,6 +65,7 @@ class Case:
         return self.bytes / seconds / 1e9 if self.bytes else seconds * 1e6
 
 
-def group_of(cases: Iterable[Case], wanted: Iterable[str]) -> list[Case]:
+def choose(cases: Iterable[Case], wanted: Iterable[str]) -> list[Case]:
+    """Those of the groups and ids that are wanted; all where nothing is."""
     names = set(wanted)
-    return [case for case in cases if not names or case.group in names]
+    return [case for case in cases if not names or case.group in names or case.id in names]

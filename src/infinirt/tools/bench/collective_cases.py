@@ -98,6 +98,7 @@ CASES = (
 
 # ---- mpi4py: a program of two processes, which prints the seconds of its calls as JSON
 
+BY_MPI = ("collective.all-reduce",)
 MPI_PROGRAM = """
 import json, sys, time
 import numpy

@@ -16,8 +16,8 @@ from infinirt.conformance.child import load as bring_type
 from infinirt.conformance.command import module_and_folder
 
 from . import collective_cases, document, graph_cases, memory_cases, operator_cases, peers, runtime_cases
-from .case import Case, Setting
-from .compare import Comparison, compare
+from .case import OURS, Case, Setting, choose
+from .compare import Comparison, compare, is_ours, nothing_in_common
 from .measure import Pace, Timing, take_turns
 from .page import page
 from .text import show, show_comparison
@@ -30,6 +30,7 @@ CASES: tuple[Case, ...] = (
     *collective_cases.CASES,
 )
 GROUPS = tuple(dict.fromkeys(case.group for case in CASES))
+IDS = tuple(dict.fromkeys(case.id for case in CASES))
 QUICK = Pace(rounds=5, round_seconds=0.002)
 OK, SLOWER, BAD_USE = 0, 1, 2
 PIPED = 132  # columns of a table that nobody watches
@@ -68,6 +69,8 @@ def main(
         for path in (json, html):
             check_writable(path)
         before = document.read(earlier) if earlier else None  # before anything takes time
+        if before is not None and not load:
+            check_comparable(before, choose(CASES, groups))
         if plugins or imports:
             bring(device, plugins, imports)
         if load:
@@ -86,6 +89,9 @@ def main(
         document.write(json, data)
     if html:
         Path(html).write_text(page(data, found), encoding="utf-8")
+    if found is not None and found.nothing:
+        print(f"infinirt bench: {found.nothing}", file=sys.stderr)
+        return BAD_USE
     return SLOWER if found is not None and found.slower else OK
 
 
@@ -108,9 +114,20 @@ def bring(device: str, plugins: tuple[str, ...], imports: tuple[str, ...]) -> No
 
 
 def check_groups(groups: tuple[str, ...]) -> None:
-    unknown = sorted(set(groups) - set(GROUPS))
+    unknown = sorted(set(groups) - {*GROUPS, *IDS})
     if unknown:
-        raise BadUse(f"there is no group {', '.join(unknown)}; there are {', '.join(GROUPS)}")
+        raise BadUse(
+            f"there is no group or case {', '.join(unknown)}; there are the groups {', '.join(GROUPS)}, "
+            f"and the cases {', '.join(IDS)}"
+        )
+
+
+def check_comparable(before: dict[str, Any], cases: list[Case]) -> None:
+    """Before an hour is spent on what the earlier run has nothing of."""
+    old = [result for result in before["results"] if is_ours(result)]
+    measured = {(result["id"], result["at"]) for result in old}
+    if not any((case.id, case.at) in measured for case in cases):
+        raise BadUse(nothing_in_common(old, [document.planned(case, OURS) for case in cases]))
 
 
 def check_writable(path: str) -> None:
@@ -125,12 +142,10 @@ def pace_of(quick: bool, rounds: int) -> Pace:
 
 
 def list_cases(groups: tuple[str, ...], console: Console) -> None:
-    for name in GROUPS:
-        if groups and name not in groups:
-            continue
-        for title, id in dict.fromkeys((case.title, case.id) for case in CASES if case.group == name):
-            at = [document.place({"axis": case.axis, "at": case.at}) for case in CASES if case.id == id]
-            console.print(f"{name:12} {id:24} {title}  {', '.join(filter(None, at))}", highlight=False)
+    cases = choose(CASES, groups)
+    for name, id, title in dict.fromkeys((case.group, case.id, case.title) for case in cases):
+        at = [document.place({"axis": case.axis, "at": case.at}) for case in cases if case.id == id]
+        console.print(f"{name:12} {id:24} {title}  {', '.join(filter(None, at))}", highlight=False)
 
 
 def measure(
@@ -138,7 +153,7 @@ def measure(
 ) -> dict[str, Any]:
     target = infinirt.Device(device) if device else infinirt.Device()
     target.set_current()
-    cases = [case for case in CASES if not groups or case.group in groups]
+    cases = choose(CASES, groups)
     found = peers.find(target.type, with_peers)
     setting = Setting(target, found, largest(target, quick))
     data = document.head(target, found.told, pace)
@@ -156,18 +171,15 @@ def measure(
             except infinirt.InfiniRTError as error:
                 # A device that cannot do one thing is measured in the others.
                 data["skipped"].append(f"{name_of(case)} ({error})")
-    if (
-        target.type == "cpu"
-        and found.get("mpi4py") is not None
-        and any(c.group == "collectives" for c in cases)
-    ):
+    with_mpi = target.type == "cpu" and found.get("mpi4py") is not None
+    if with_mpi and any(case.id in collective_cases.BY_MPI for case in cases):
         add_mpi(data, cases, pace)
     return data
 
 
 def add_mpi(data: dict[str, Any], cases: list[Case], pace: Pace) -> None:
     """mpi4py's ranks are processes of their own: they run after ours, not in turns."""
-    wanted = [case for case in cases if case.group == "collectives"]
+    wanted = [case for case in cases if case.id in collective_cases.BY_MPI]
     measured = {(result["id"], result["at"]) for result in data["results"]}
     sizes = sorted({case.at for case in wanted if (case.id, case.at) in measured})
     samples, problem = collective_cases.mpi_samples(sizes, pace)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from .case import OURS
 from .document import place
+from .peers import was_measured
 
+Results = Collection[dict[str, Any]]
 Verdict = Literal["slower", "faster", "same"]
 
 
@@ -29,8 +32,11 @@ class Comparison:
     gone: list[str]
     """What the earlier run measured and this one does not."""
     added: list[str]
+    """What this run measures and the earlier one did not."""
     other_machine: list[str]
     """What makes the two runs hard to compare."""
+    nothing: str
+    """Why nothing could be compared; empty where something was."""
 
     @property
     def slower(self) -> list[Change]:
@@ -51,19 +57,41 @@ def compare(old: dict[str, Any], new: dict[str, Any], threshold: float) -> Compa
 
     Only this project's own contenders are judged; a peer's speed is the peer's matter.
     """
-    after = {key(result): result for result in new["results"] if is_ours(result)}
-    # Of groups that were not chosen this time nothing can be said.
-    chosen = {result["group"] for result in after.values()}
-    before = {
-        key(result): result for result in old["results"] if is_ours(result) and result["group"] in chosen
-    }
+    before, after = (
+        {key(result): result for result in data["results"] if is_ours(result)} for data in (old, new)
+    )
     changes = [judge(before[where], after[where], threshold) for where in after if where in before]
     return Comparison(
         sorted(changes, key=lambda change: -change.times),
-        [name_of(result) for where, result in before.items() if where not in after],
-        [name_of(result) for where, result in after.items() if where not in before],
+        only_in(before.values(), after.values()),
+        only_in(after.values(), before.values()),
         differences(old, new),
+        "" if changes else nothing_in_common(before.values(), after.values()),
     )
+
+
+def only_in(here: Results, there: Results) -> list[str]:
+    """What one run has and the other has not, in as few words as tell it: a whole group rather than its twenty cases."""
+    known = {part for result in there for part in parts(result)}
+    names = (next((name for part, name in parts(result).items() if part not in known), "") for result in here)
+    return [name for name in dict.fromkeys(names) if name]
+
+
+def parts(result: dict[str, Any]) -> dict[tuple[Any, ...], str]:
+    """What a result is a part of, the largest first, and how that is called."""
+    group, id, at, contender = (result[field] for field in ("group", "id", "at", "contender"))
+    return {
+        (group,): f"the group {group}",
+        (group, id): str(result["title"]),
+        (group, id, at): name_of(result),
+        (group, id, at, contender): f"{name_of(result)}: {contender}",
+    }
+
+
+def nothing_in_common(old: Results, new: Results) -> str:
+    """What is said when no case is in both runs: the groups that each has, and the cases of a group that both have."""
+    was, now = ("; ".join(names) or "nothing" for names in (only_in(old, new), only_in(new, old)))
+    return f"nothing could be compared, as no case is in both runs. The earlier one has: {was}. This one has: {now}."
 
 
 def is_ours(result: dict[str, Any]) -> bool:
@@ -89,10 +117,22 @@ def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
         ("system", "machine", "system"),
         ("cores", "machine", "cores"),
         ("Python", "machine", "python"),
+        ("rounds", "pace", "rounds"),
+        ("seconds of a round", "pace", "round_seconds"),
     ):
         was, now = (data.get(part, {}).get(field) for data in (old, new))
         if was != now:
             found.append(f"{what}: {was}, now {now}")
     if old.get("settings") != new.get("settings"):
         found.append(f"environment: {old.get('settings')}, now {new.get('settings')}")
+    return found + other_peers(old.get("peers", {}), new.get("peers", {}))
+
+
+def other_peers(old: dict[str, str], new: dict[str, str]) -> list[str]:
+    """Peers that only one run measured: contenders take turns, and may find the caches as another left them."""
+    found = []
+    for name in dict.fromkeys((*old, *new)):
+        was, now = (told.get(name, "not asked for") for told in (old, new))
+        if was_measured(was) != was_measured(now):
+            found.append(f"{name}: {was}, now {now}")
     return found

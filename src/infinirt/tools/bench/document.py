@@ -55,10 +55,8 @@ def busy(data: dict[str, Any]) -> str:
     )
 
 
-def entry(case: Case, contender: str, timing: Timing) -> dict[str, Any]:
-    """`low` and `high` are the tenth and the ninetieth percentile of the value, the smaller one first."""
-    samples = [case.value(seconds) for seconds in timing.samples]
-    edges = sorted((case.value(timing.quantile(0.1)), case.value(timing.quantile(0.9))))
+def planned(case: Case, contender: str) -> dict[str, Any]:
+    """What is known of a result before anything is measured."""
     return {
         "id": case.id,
         "group": case.group,
@@ -66,6 +64,15 @@ def entry(case: Case, contender: str, timing: Timing) -> dict[str, Any]:
         "axis": case.axis,
         "at": case.at,
         "contender": contender,
+    }
+
+
+def entry(case: Case, contender: str, timing: Timing) -> dict[str, Any]:
+    """`low` and `high` are the tenth and the ninetieth percentile of the value, the smaller one first."""
+    samples = [case.value(seconds) for seconds in timing.samples]
+    edges = sorted((case.value(timing.quantile(0.1)), case.value(timing.quantile(0.9))))
+    return {
+        **planned(case, contender),
         "unit": case.unit,
         "more_is_better": case.more_is_better,
         "value": case.value(timing.median),

@@ -100,9 +100,11 @@ def changes(found: Comparison) -> str:
         for change in found.changes
     )
     warning = "".join(f'<p class="unsupported">{escape(line)}</p>' for line in found.other_machine)
+    if found.nothing:
+        return f'{warning}<p class="verdict fail">{escape(found.nothing)}</p>'
     verdict = f"{len(found.slower)} slower" if found.slower else "nothing slower"
     return (
-        f'<p class="verdict {"fail" if found.slower else "pass"}">{verdict}</p>{warning}'
+        f'{warning}<p class="verdict {"fail" if found.slower else "pass"}">{verdict}</p>'
         '<div class="wide"><table><tr><th></th><th></th><th class="n">earlier</th><th class="n">now</th>'
         f'<th class="n">times as long</th><th></th></tr>{rows}</table></div>'
     )

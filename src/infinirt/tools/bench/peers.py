@@ -16,6 +16,7 @@ KNOWN = (
     ("cuda-python", "cuda.bindings.runtime", "cuda-bindings", False, True),
     ("mpi4py", "mpi4py", "mpi4py", True, False),
 )
+UNKNOWN_VERSION = "version unknown"
 
 
 @dataclass
@@ -58,7 +59,12 @@ def load(peers: Peers, name: str, module: str, distribution: str) -> str:
     try:
         return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:
-        return str(getattr(peers.modules[name], "__version__", "version unknown"))
+        return str(getattr(peers.modules[name], "__version__", UNKNOWN_VERSION))
+
+
+def was_measured(told: str) -> bool:
+    """What is told of a peer begins with its version, or says why it is not used."""
+    return told[:1].isdigit() or told.startswith(UNKNOWN_VERSION)
 
 
 def unusable(name: str, module: Any) -> str:

@@ -103,12 +103,15 @@ def show_comparison(found: Comparison, threshold: float, console: Console) -> No
             )
     if table.row_count:
         console.print(table)
-    counts = {verdict: sum(change.verdict == verdict for change in found.changes) for verdict in STYLE}
-    console.print(
-        f"{len(found.changes)} compared: {counts['slower']} slower, {counts['faster']} faster, {counts['same']} the same "
-        f"(within {threshold:.0%}, or within the spread of the rounds)",
-        highlight=False,
-    )
-    for what, names in (("no longer measured", found.gone), ("new", found.added)):
+    if found.changes:
+        console.print(
+            f"{summary(found)} (within {threshold:.0%}, or within the spread of the rounds)", highlight=False
+        )
+    for what, names in (("not measured this time", found.gone), ("new", found.added)):
         if names:
-            console.print(f"{what}: {'; '.join(names)}", style="dim", highlight=False)
+            console.print(f"{what}: {escape('; '.join(names))}", style="dim", highlight=False)
+
+
+def summary(found: Comparison) -> str:
+    counts = {verdict: sum(change.verdict == verdict for change in found.changes) for verdict in STYLE}
+    return f"{len(found.changes)} compared: {counts['slower']} slower, {counts['faster']} faster, {counts['same']} the same"

@@ -1,0 +1,67 @@
+// A guess about a stream: does whoever gives it work wait for that at once? If so, the work may run in the call that gives it, and no
+// worker has to be woken (docs/decisions/0026). Any thread may change a guess at any time; a wrong one costs time, no more.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+namespace infinirt {
+
+int64_t monotonic_ns();  // engine/event.h
+
+class WaitGuess {
+ public:
+  // Whether the next computation may run ahead of the wait for it. Asked for a computation that would.
+  bool may_run_ahead() {
+    if (times_.load(std::memory_order_relaxed) < kOftenEnough) return false;
+    if (!is_ahead()) return true;
+    note(false);  // nobody waited for the last one
+    return false;
+  }
+
+  // Whether work has run in its caller's thread that nobody has waited for yet.
+  bool is_ahead() const { return since_.load(std::memory_order_relaxed) != 0; }
+
+  // Work up to `value` has just run in this thread, which gave it.
+  void ran_ahead(uint64_t value) {
+    value_.store(value, std::memory_order_relaxed);
+    since_.store(monotonic_ns(), std::memory_order_relaxed);
+    t_ahead = this;
+  }
+
+  // Somebody waits for `value`, and it is reached.
+  void waited_for(uint64_t value) {
+    const int64_t since = since_.load(std::memory_order_relaxed);
+    if (since != 0 && value >= value_.load(std::memory_order_relaxed)) note(monotonic_ns() - since < kAtOnce_ns);
+  }
+
+  // How a wait went for work that had been given to a worker: at once means that none had begun, and all of it was waited for.
+  void note(bool at_once) {
+    const int times = times_.load(std::memory_order_relaxed);
+    times_.store(at_once ? std::min(times + 1, kOftenEnough) : 0, std::memory_order_relaxed);
+    since_.store(0, std::memory_order_relaxed);
+  }
+
+  // This thread gives work to the stream of this guess. If another stream's ran ahead and was not waited for, the two could have run
+  // side by side.
+  void gives_work() {
+    WaitGuess* other = t_ahead;
+    if (!other || other == this) [[likely]]
+      return;
+    if (other->is_ahead()) other->note(false);
+    t_ahead = nullptr;
+  }
+
+ private:
+  static constexpr int kOftenEnough = 4;
+  static constexpr int64_t kAtOnce_ns = 10000;  // a worker that sleeps comes no sooner
+
+  static inline thread_local WaitGuess* t_ahead = nullptr;  // what this thread ran ahead last
+
+  std::atomic<int> times_{0};  // in a row that a wait came at once
+  std::atomic<int64_t> since_{0};
+  std::atomic<uint64_t> value_{0};
+};
+
+}  // namespace infinirt
