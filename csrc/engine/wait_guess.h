@@ -1,5 +1,6 @@
-// A guess about a stream: does whoever gives it work wait for that at once? If so, the work may run in the call that gives it, and no
-// worker has to be woken (docs/decisions/0026). Any thread may change a guess at any time; a wrong one costs time, no more.
+// A guess about a stream: does whoever gives it work wait for that at once? If so, the work may run in the call that gives
+// it, and no worker has to be woken (docs/decisions/0026). Any thread may change a guess at any time; a wrong one costs
+// time, no more.
 #pragma once
 
 #include <algorithm>
@@ -36,15 +37,16 @@ class WaitGuess {
     if (since != 0 && value >= value_.load(std::memory_order_relaxed)) note(monotonic_ns() - since < kAtOnce_ns);
   }
 
-  // How a wait went for work that had been given to a worker: at once means that none had begun, and all of it was waited for.
+  // How a wait went for work that had been given to a worker: at once means that none had begun, and that all of it was
+  // waited for.
   void note(bool at_once) {
     const int times = times_.load(std::memory_order_relaxed);
     times_.store(at_once ? std::min(times + 1, kOftenEnough) : 0, std::memory_order_relaxed);
     since_.store(0, std::memory_order_relaxed);
   }
 
-  // This thread gives work to the stream of this guess. If another stream's ran ahead and was not waited for, the two could have run
-  // side by side.
+  // This thread gives work to the stream of this guess. If another stream's ran ahead and was not waited for, the two could
+  // have run side by side.
   void gives_work() {
     WaitGuess* other = t_ahead;
     if (!other || other == this) [[likely]]

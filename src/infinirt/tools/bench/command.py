@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 import infinirt
+from infinirt._arguments import not_writable
 from infinirt.conformance.child import load as bring_type
 from infinirt.conformance.command import module_and_folder
 
@@ -132,8 +133,9 @@ def check_comparable(before: dict[str, Any], cases: list[Case]) -> None:
 
 def check_writable(path: str) -> None:
     """Before an hour is spent on what cannot be written."""
-    if path and not Path(path).resolve().parent.is_dir():
-        raise BadUse(f"{path} cannot be written: there is no folder {Path(path).resolve().parent}")
+    problem = not_writable(path)
+    if problem:
+        raise BadUse(problem)
 
 
 def pace_of(quick: bool, rounds: int) -> Pace:
