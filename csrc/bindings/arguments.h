@@ -27,7 +27,7 @@ inline Py_ssize_t argument_count(Py_ssize_t given, PyObject* keyword_names) {
 // Calls with exactly the right number of positional arguments, the usual ones, are not copied.
 #define INFINIRT_BIND(signature, total)                                                \
   PyObject* slots[total];                                                              \
-  if (given != (total) || keyword_names != nullptr) {                                  \
+  if (given != (total) || keyword_names != nullptr) [[unlikely]] {                     \
     if (!bind_arguments(signature, args, given, keyword_names, slots)) return nullptr; \
     args = slots;                                                                      \
   }

@@ -5,8 +5,10 @@
 //   costs more than the call. On the CPU device they never wait; a vendor's library may when its queue is full, so there the
 //   lock is released while host functions are pending. Device types whose calls run foreign code always release.
 //   INFINIRT_PYTHON_RELEASE_GIL=1: every call releases. For programs in which other libraries enqueue Python functions.
+// - An allocation of device memory is quick up to kQuickAllocation, any other blocking. Freeing is blocking: it waits for the device.
 // - A copy in stream order between two places in device memory is quick, any other blocking.
-// - A synchronise on the CPU device asks first: if there is nothing to wait for, the lock stays.
+// - A synchronise on the CPU device asks first: if there is nothing to wait for, the lock stays. On a vendor's, asking costs what the
+//   call does, and the call itself gives the lock away when it has to wait (infinirtXStreamSynchronizeLocked).
 // - A quick function that has to wait after all (an allocation at the limit of memory), or that computes what the program is
 //   about to wait for, gives the lock away at that moment: the library calls back (infinirtXSetWaitHooks).
 // In the test modes in which an enqueuing call may run the work itself (INFINIRT_LAUNCH_BLOCKING, a schedule that is not
@@ -24,14 +26,14 @@ void initialise_gil_policy();
 
 extern bool every_call_may_block;
 
+/// Points at a number that is 0 while no quick function may wait, mostly; else it has to be asked.
+extern const int* some_call_may_wait;
+
 /// Whether a quick function may hold the lock.
 inline bool may_keep_gil() {
-#ifdef Py_GIL_DISABLED
-  return !every_call_may_block;
-#else
-  if (every_call_may_block) return false;
-  return api.infinirtXCallMayWait(nullptr) == 0;
-#endif
+  if (__atomic_load_n(some_call_may_wait, __ATOMIC_RELAXED) == 0) [[likely]]
+    return true;
+  return !every_call_may_block && api.infinirtXCallMayWait(nullptr) == 0;
 }
 
 /// Whether the thread works on the CPU device.
@@ -60,22 +62,36 @@ auto blocking_call(Call call) {
 
 template <class Call>
 auto quick_call(Call call) {
-  if (may_keep_gil()) return call();
+  if (may_keep_gil()) [[likely]]
+    return call();
+  return blocking_call(call);
+}
+
+/// For allocations: a driver needs some 50 us for a small one, and the longer the more pages there are to map.
+inline constexpr size_t kQuickAllocation = size_t{16} << 20;
+
+template <class Call>
+auto allocation_call(size_t bytes, Call call) {
+  if (bytes <= kQuickAllocation && may_keep_gil()) [[likely]]
+    return call();
   return blocking_call(call);
 }
 
 /// For copies in stream order.
 template <class Call>
 auto copy_call(infinirtMemcpyKind kind, Call call) {
-  if (kind == infinirtMemcpyDeviceToDevice && may_keep_gil()) return call();
+  if (kind == infinirtMemcpyDeviceToDevice && may_keep_gil()) [[likely]]
+    return call();
   return blocking_call(call);
 }
 
 /// `query` says whether there is something to wait for. The wait is made even if not: it may have effects beyond waiting.
-/// An error that the query reports is the answer: asynchronous errors are reported once.
-template <class Query, class Wait>
-infinirtError_t query_first(Query query, Wait wait) {
-  if (!is_cpu() || !may_keep_gil()) return blocking_call(wait);  // elsewhere a question costs as much as the wait
+/// An error that the query reports is the answer: asynchronous errors are reported once. `locked` is the wait that gives the lock away
+/// itself. The streams with no handle of their own are not the same ones for all forms of a function.
+template <class Handle, class Query, class Wait>
+infinirtError_t wait_call(Handle handle, infinirtError_t (*locked)(Handle), Query query, Wait wait) {
+  if (!may_keep_gil()) return blocking_call(wait);
+  if (!is_cpu()) return reinterpret_cast<std::uintptr_t>(handle) > 2 ? locked(handle) : blocking_call(wait);
   const infinirtError_t state = query();
   if (state == infinirtSuccess) return wait();
   if (state == infinirtErrorNotReady) return blocking_call(wait);

@@ -18,8 +18,9 @@ bool make_result_tuples();
 PyObject* failure(infinirtError_t error, int outputs);
 
 /// The result of a function without outputs.
-inline PyObject* status(infinirtError_t error) {
-  if (error == infinirtSuccess) return new_reference(success_tuple);
+[[gnu::always_inline]] inline PyObject* status(infinirtError_t error) {
+  if (error == infinirtSuccess) [[likely]]
+    return new_reference(success_tuple);
   if (error == infinirtErrorNotReady) return new_reference(not_ready_tuple);
   return failure(error, 0);
 }

@@ -136,10 +136,10 @@ const Backend* current_backend(ThreadState& ts) {
   return ts.backend;
 }
 
-std::atomic<const Backend*> g_native_backend{nullptr};
-
 void choose_backend(ThreadState& ts, const Backend* backend) {
-  if (backend->native_handles) g_native_backend.store(backend, std::memory_order_release);
+  static const bool first = (g_hot.may_wait.fetch_sub(1, std::memory_order_relaxed), true);
+  (void)first;
+  if (backend->native_handles) g_hot.native_backend.store(backend, std::memory_order_release);
   ts.backend = backend;
 }
 

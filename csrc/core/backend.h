@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/cross_copy.h"
+#include "core/hot_state.h"
 #include "core/thread_state.h"
 #include "infinirt/generated/table.h"
 #include "infinirt_ext.h"
@@ -70,7 +71,8 @@ struct Backend {
   std::array<Support, static_cast<size_t>(FunctionId::Count)> support{};
   // Never fails; 0 when unusable. May load a library, and then fills what is above.
   int (*device_count)(const Backend&) = nullptr;
-  bool (*calls_may_wait)() = nullptr;  // see infinirtXCallMayWait; null: never
+  bool (*calls_may_wait)() = nullptr;  // see infinirtXCallMayWait; null: never. Asked only while g_hot.may_wait is not 0
+  bool waits_give_lock = false;  // its waits for created streams and events heed ThreadState::gives_lock
   void* engine = nullptr;  // the engine instance of an engine-run backend
 };
 
@@ -97,10 +99,6 @@ const Backend* current_backend(ThreadState& ts);
 
 // Makes it the thread's own.
 void choose_backend(ThreadState& ts, const Backend* backend);
-
-// The backend whose handles are the vendor's own, once some thread has chosen it; null before. Values that are no handles of
-// this runtime go there.
-extern std::atomic<const Backend*> g_native_backend;
 
 // Built-in backends put a registrar into this list by a static object in their own folder, so that nothing outside the
 // folder names them. Registrars run once, in priority order (lower first), when the list is first looked at.

@@ -17,11 +17,11 @@ namespace infinirt {
 #define INFINIRT_LIKELY(x) __builtin_expect(!!(x), 1)
 #define INFINIRT_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-// Hooks that run before a call: the random scheduler's step. g_call_hooks counts them, and says what observes (core/observe.h).
+// Hooks that run before a call: the random scheduler's step. g_hot.call_hooks counts them, and says what observes (core/observe.h).
 using CallHook = void (*)(FunctionId);
 void add_call_hook(CallHook hook);
 
-inline uint32_t call_hooks() { return g_call_hooks.load(std::memory_order_relaxed); }
+inline uint32_t call_hooks() { return g_hot.call_hooks.load(std::memory_order_relaxed); }
 
 // Taken when the thread is barred (it runs a host function) or hooks are installed. Returns what the call must fail with,
 // already recorded, or success to go on.
@@ -51,7 +51,7 @@ inline const Backend* route_current(ThreadState& ts) {
 
 // A handle that is not of ours: the backend whose handles are native, else the current one, which will reject it.
 inline const Backend* route_foreign(ThreadState& ts) {
-  const Backend* native = g_native_backend.load(std::memory_order_relaxed);
+  const Backend* native = g_hot.native_backend.load(std::memory_order_relaxed);
   return native ? native : route_current(ts);
 }
 const Backend* backend_of_slot(const HandleSlot& slot);
@@ -80,7 +80,7 @@ const Backend* route_owned(ThreadState& ts, const Backend* target, const Backend
 [[gnu::cold]] const Backend* route_unknown_pointer(ThreadState& ts, const void* pointer);
 
 inline const Backend* route_miss(ThreadState& ts, const void* pointer) {
-  const Backend* native = g_native_backend.load(std::memory_order_relaxed);
+  const Backend* native = g_hot.native_backend.load(std::memory_order_relaxed);
   return INFINIRT_LIKELY(!native || native == ts.backend) ? route_current(ts) : route_unknown_pointer(ts, pointer);
 }
 

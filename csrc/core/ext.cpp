@@ -170,7 +170,7 @@ infinirtError_t pointer_get_native(const void* pointer, void** native) {
   if (!native) return fail(infinirtErrorInvalidValue, "native is null; it must point at where the address goes");
   const Backend* owner = registry_owner(pointer);
   if (!owner) {
-    const Backend* foreign = g_native_backend.load(std::memory_order_acquire);
+    const Backend* foreign = g_hot.native_backend.load(std::memory_order_acquire);
     if (!foreign || !foreign->extensions.OwnsPointer || !foreign->extensions.OwnsPointer(pointer))
       return fail(infinirtErrorInvalidValue, "pointer %p is memory of no device type", pointer);
   }
@@ -209,7 +209,7 @@ infinirtError_t pointer_get_device(const void* pointer, const char** type, int* 
     if (device) *device = found.device;
     return infinirtSuccess;
   }
-  const Backend* native = g_native_backend.load(std::memory_order_acquire);
+  const Backend* native = g_hot.native_backend.load(std::memory_order_acquire);
   struct infinirtPointerAttributes attributes = {};
   if (!native || !native->extensions.OwnsPointer || !native->extensions.OwnsPointer(pointer) ||
       native->table.PointerGetAttributes(&attributes, pointer) != infinirtSuccess) {
@@ -239,6 +239,46 @@ infinirtError_t drain(unsigned milliseconds) {
 
 // Runs when the library is loaded: before it nothing resolves, and no handle can exist.
 [[gnu::constructor]] void on_load() { handle_arena_initialise(); }
+
+// Where there is a reason why some call may wait.
+[[gnu::noinline]] int call_may_wait(const char* type) {
+  const Backend* backend = thread_state().backend;
+  if (type && (!backend || backend->name.c_str() != type)) {
+    backend = nullptr;
+    for (int i = 0; i < backend_count() && !backend; ++i) {
+      if (backend_at(i)->name == type) backend = backend_at(i);
+    }
+  }
+  if (!backend) return 1;
+  if (backend->calls_may_wait && backend->calls_may_wait()) return 1;
+  if (type) return 0;
+  // The vendor's own handles lead to its library from threads of any type.
+  const Backend* native = g_hot.native_backend.load(std::memory_order_relaxed);
+  return native && native != backend && native->calls_may_wait && native->calls_may_wait() ? 1 : 0;
+}
+
+class GivesLockScope {
+ public:
+  explicit GivesLockScope(ThreadState& ts) : ts_(ts) { ts.gives_lock = true; }
+  ~GivesLockScope() { ts_.gives_lock = false; }
+  GivesLockScope(const GivesLockScope&) = delete;
+  GivesLockScope& operator=(const GivesLockScope&) = delete;
+
+ private:
+  ThreadState& ts_;
+};
+
+template <class Handle>
+infinirtError_t wait_locked(infinirtError_t (*wait)(Handle), Handle handle) {
+  ThreadState& ts = thread_state();
+  const Backend* backend = reinterpret_cast<uintptr_t>(handle) > 2 ? route_handle(ts, handle) : nullptr;
+  if (backend && backend->waits_give_lock) {
+    const GivesLockScope scope(ts);
+    return wait(handle);
+  }
+  const RareWaitScope scope;
+  return wait(handle);
+}
 
 }  // namespace
 
@@ -360,20 +400,22 @@ infinirtError_t infinirtXSetWaitHooks(void* (*begin)(void), void (*end)(void* st
   return infinirtSuccess;
 }
 
+// Language runtimes ask before nearly every call, so what is nearly always the answer takes two loads.
 int infinirtXCallMayWait(const char* type) {
-  const Backend* backend = thread_state().backend;
-  if (type && (!backend || backend->name.c_str() != type)) {
-    backend = nullptr;
-    for (int i = 0; i < backend_count() && !backend; ++i) {
-      if (backend_at(i)->name == type) backend = backend_at(i);
-    }
-  }
-  if (!backend) return 1;
-  if (backend->calls_may_wait && backend->calls_may_wait()) return 1;
-  if (type) return 0;
-  // The vendor's own handles lead to its library from threads of any type.
-  const Backend* native = g_native_backend.load(std::memory_order_relaxed);
-  return native && native != backend && native->calls_may_wait && native->calls_may_wait() ? 1 : 0;
+  if (g_hot.may_wait.load(std::memory_order_relaxed) == 0 && thread_state().backend) return 0;
+  return call_may_wait(type);
+}
+
+const int* infinirtXSomeCallMayWait(void) {
+  static_assert(sizeof g_hot.may_wait == sizeof(int) && std::atomic<int32_t>::is_always_lock_free);
+  return reinterpret_cast<const int*>(&g_hot.may_wait);
+}
+
+infinirtError_t infinirtXStreamSynchronizeLocked(infinirtStream_t stream) {
+  return wait_locked(infinirtStreamSynchronize, stream);
+}
+infinirtError_t infinirtXEventSynchronizeLocked(infinirtEvent_t event) {
+  return wait_locked(infinirtEventSynchronize, event);
 }
 
 const char* infinirtXGetLibraryFolder(int index) { return library_folder(index); }

@@ -8,10 +8,6 @@
 
 namespace infinirt {
 
-// Without a range (before initialisation, or where none could be had) the base lies at the very top of the address space: no
-// value a program can pass is within the span, so nothing resolves.
-HandleArena g_handles{uintptr_t{0} - kHandleSpan, nullptr};
-
 namespace {
 
 struct FreeSlots {
@@ -68,7 +64,7 @@ const char* article(HandleKind kind) {
 }  // namespace
 
 void handle_arena_initialise() {
-  if (g_handles.slots) return;
+  if (g_hot.handles.slots) return;
   constexpr size_t slot_bytes = sizeof(HandleSlot) << kSlotBits;
   void* slots = mmap(nullptr, slot_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   void* range = mmap(nullptr, kHandleSpan, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -77,12 +73,12 @@ void handle_arena_initialise() {
     if (range != MAP_FAILED) munmap(range, kHandleSpan);
     return;
   }
-  g_handles.base = reinterpret_cast<uintptr_t>(range);
-  g_handles.slots = static_cast<HandleSlot*>(slots);
+  g_hot.handles.base = reinterpret_cast<uintptr_t>(range);
+  g_hot.handles.slots = static_cast<HandleSlot*>(slots);
 }
 
 void* handle_create(HandleKind kind, uint8_t backend_index, void* object) {
-  if (!g_handles.slots) return nullptr;
+  if (!g_hot.handles.slots) return nullptr;
   auto& pool = free_slots();
   std::lock_guard guard(pool.mutex);
   uint32_t index;
@@ -93,20 +89,20 @@ void* handle_create(HandleKind kind, uint8_t backend_index, void* object) {
   } else {
     index = pool.next_unused++;
   }
-  HandleSlot& slot = g_handles.slots[index];
+  HandleSlot& slot = g_hot.handles.slots[index];
   // While free, `object` keeps the generation that the slot's next life will have.
   const auto generation = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(slot.object.load())) & kGenerationMask;
   slot.backend = backend_index;
   slot.object.store(object, std::memory_order_release);
   slot.tag.store(static_cast<uint32_t>(kind) << 16 | generation, std::memory_order_release);
-  return reinterpret_cast<void*>(g_handles.base + (uintptr_t{generation} << kSlotBits | index));
+  return reinterpret_cast<void*>(g_hot.handles.base + (uintptr_t{generation} << kSlotBits | index));
 }
 
 void handle_destroy(void* handle) {
-  const uintptr_t offset = reinterpret_cast<uintptr_t>(handle) - g_handles.base;
+  const uintptr_t offset = reinterpret_cast<uintptr_t>(handle) - g_hot.handles.base;
   if (offset >= kHandleSpan) return;
   const auto index = static_cast<uint32_t>(offset & ((1u << kSlotBits) - 1));
-  HandleSlot& slot = g_handles.slots[index];
+  HandleSlot& slot = g_hot.handles.slots[index];
   auto& pool = free_slots();
   std::lock_guard guard(pool.mutex);
   const uint32_t tag = slot.tag.load();

@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/hot_state.h"
+
 namespace infinirt {
 
 enum class HandleKind : uint8_t {
@@ -39,13 +41,6 @@ struct HandleSlot {
   std::atomic<void*> object;
 };
 
-// Set once, before the first handle exists.
-struct HandleArena {
-  uintptr_t base;
-  HandleSlot* slots;
-};
-extern HandleArena g_handles;
-
 // Reserves the range; called when the library is loaded. Never fails the process: without room every create fails.
 void handle_arena_initialise();
 
@@ -54,14 +49,14 @@ void* handle_create(HandleKind kind, uint8_t backend_index, void* object);
 void handle_destroy(void* handle);
 
 inline bool handle_is_ours(const void* handle) {
-  return reinterpret_cast<uintptr_t>(handle) - g_handles.base < kHandleSpan;
+  return reinterpret_cast<uintptr_t>(handle) - g_hot.handles.base < kHandleSpan;
 }
 
 // The slot a handle of ours points at if it is alive, whatever its kind; else null.
 inline const HandleSlot* handle_slot(const void* handle, HandleKind* kind = nullptr) {
-  const uintptr_t offset = reinterpret_cast<uintptr_t>(handle) - g_handles.base;
+  const uintptr_t offset = reinterpret_cast<uintptr_t>(handle) - g_hot.handles.base;
   if (offset >= kHandleSpan) return nullptr;
-  const HandleSlot& slot = g_handles.slots[offset & ((1u << kSlotBits) - 1)];
+  const HandleSlot& slot = g_hot.handles.slots[offset & ((1u << kSlotBits) - 1)];
   const uint32_t tag = slot.tag.load(std::memory_order_acquire);
   if (tag == 0 || (tag & 0xffffu) != offset >> kSlotBits) return nullptr;
   if (kind) *kind = static_cast<HandleKind>(tag >> 16);
@@ -71,9 +66,9 @@ inline const HandleSlot* handle_slot(const void* handle, HandleKind* kind = null
 // The object if the handle is alive and of this kind; else null.
 template <class T>
 inline T* handle_resolve(const void* handle, HandleKind kind) {
-  const uintptr_t offset = reinterpret_cast<uintptr_t>(handle) - g_handles.base;
+  const uintptr_t offset = reinterpret_cast<uintptr_t>(handle) - g_hot.handles.base;
   if (offset >= kHandleSpan) return nullptr;
-  const HandleSlot& slot = g_handles.slots[offset & ((1u << kSlotBits) - 1)];
+  const HandleSlot& slot = g_hot.handles.slots[offset & ((1u << kSlotBits) - 1)];
   const uint32_t expected = static_cast<uint32_t>(kind) << 16 | static_cast<uint32_t>(offset >> kSlotBits);
   if (slot.tag.load(std::memory_order_acquire) != expected) return nullptr;
   void* object = slot.object.load(std::memory_order_acquire);

@@ -299,9 +299,9 @@ void trace_end() {
 
 void set_observed(uint32_t bit, bool on) {
   if (on) {
-    g_call_hooks.fetch_or(bit, std::memory_order_release);
+    g_hot.call_hooks.fetch_or(bit, std::memory_order_release);
   } else {
-    g_call_hooks.fetch_and(~bit, std::memory_order_release);
+    g_hot.call_hooks.fetch_and(~bit, std::memory_order_release);
   }
 }
 

@@ -1,6 +1,6 @@
 // The seam through which tools see calls and work: traces, the log of calls, an observer's callbacks, stacks.
 //
-// Off, it costs nothing of its own: g_call_hooks, which every stub loads anyway, has a bit for each of them. On, a stub calls its
+// Off, it costs nothing of its own: g_hot.call_hooks, which every stub loads anyway, has a bit for each of them. On, a stub calls its
 // second form (generated), which wraps the call in an ObservedCall; engines report work and order.
 #pragma once
 
@@ -9,15 +9,14 @@
 #include <cstring>
 #include <type_traits>
 
+#include "core/hot_state.h"
 #include "core/thread_state.h"
 #include "infinirt/generated/table.h"
 #include "infinirt_observe.h"
 
 namespace infinirt {
 
-// Low byte: how many hooks run before calls (core/dispatch.h). Above: what observes.
-extern std::atomic<uint32_t> g_call_hooks;
-
+// Of g_hot.call_hooks.
 inline constexpr uint32_t kHookCount = 0xff;
 inline constexpr uint32_t kObserveTrace = 1u << 8;
 inline constexpr uint32_t kObserveLog = 1u << 9;
@@ -25,7 +24,7 @@ inline constexpr uint32_t kObserveCallbacks = 1u << 10;
 inline constexpr uint32_t kObserveStacks = 1u << 11;
 inline constexpr uint32_t kObserved = ~kHookCount;
 
-inline uint32_t observed() { return g_call_hooks.load(std::memory_order_relaxed) & kObserved; }
+inline uint32_t observed() { return g_hot.call_hooks.load(std::memory_order_relaxed) & kObserved; }
 void set_observed(uint32_t bit, bool on);
 
 // The clock of observations: the processor's own counter where it counts evenly, which costs half of what the system's clock does.

@@ -16,8 +16,6 @@
 
 namespace infinirt {
 
-constinit RegistryBounds g_registry_bounds;
-
 namespace {
 
 constexpr size_t kChunkEntries = 32;
@@ -57,9 +55,9 @@ constinit Chunk* g_free_chunks = nullptr;
 
 // Before the allocation can be found.
 void widen_bounds(const Allocation& a) {
-  if (a.base < relaxed(g_registry_bounds.begin)) g_registry_bounds.begin.store(a.base, std::memory_order_release);
-  if (a.base + a.size > relaxed(g_registry_bounds.end))
-    g_registry_bounds.end.store(a.base + a.size, std::memory_order_release);
+  if (a.base < relaxed(g_hot.registered.begin)) g_hot.registered.begin.store(a.base, std::memory_order_release);
+  if (a.base + a.size > relaxed(g_hot.registered.end))
+    g_hot.registered.end.store(a.base + a.size, std::memory_order_release);
 }
 
 uint64_t pack(const Allocation& a) {
@@ -317,8 +315,8 @@ void erase(const Place& p) {
     index_remove(*p.index, p.chunk_at);
     give_chunk(p.chunk);
     if (relaxed(p.index->count) == 0) {
-      g_registry_bounds.begin.store(UINTPTR_MAX, std::memory_order_release);
-      g_registry_bounds.end.store(0, std::memory_order_release);
+      g_hot.registered.begin.store(UINTPTR_MAX, std::memory_order_release);
+      g_hot.registered.end.store(0, std::memory_order_release);
     }
     return;
   }

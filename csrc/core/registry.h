@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/hot_state.h"
+
 namespace infinirt {
 
 struct Backend;
@@ -44,18 +46,11 @@ bool registry_find(const void* pointer, Allocation* found);
 // Changes the entry at `base` under the registry's lock (kind, flags or owner; never base and size).
 bool registry_update(const void* base, void (*change)(Allocation&, void*), void* context);
 
-// No allocation lies outside of these; they widen with every one that does, and start anew when the last one is gone.
-struct RegistryBounds {
-  std::atomic<uintptr_t> begin{UINTPTR_MAX};
-  std::atomic<uintptr_t> end{0};
-};
-extern RegistryBounds g_registry_bounds;
-
 // False: the address is in no allocation. Costs next to nothing, for addresses that are most likely somebody else's.
 inline bool registry_may_hold(const void* pointer) {
   const auto address = reinterpret_cast<uintptr_t>(pointer);
-  return address >= g_registry_bounds.begin.load(std::memory_order_relaxed) &&
-         address < g_registry_bounds.end.load(std::memory_order_relaxed);
+  return address >= g_hot.registered.begin.load(std::memory_order_relaxed) &&
+         address < g_hot.registered.end.load(std::memory_order_relaxed);
 }
 
 // Only the owner: null for memory the runtime does not know.

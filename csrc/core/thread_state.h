@@ -21,7 +21,6 @@ struct ThreadExtra {
   infinirtError_t pending_code = infinirtSuccess;  // given to fail() with it
   void (*on_failure)(const char* function) = nullptr;  // one-shot: called with the name of the call that is failing
   void* per_thread_streams[kMaxBackends] = {};  // engine-owned: one list of streams per backend
-  void* recent_calls = nullptr;                 // owned by the backend with native handles: what was enqueued last
   uint64_t number = 0;                          // never given twice in a process; 0: not needed yet
 };
 
@@ -34,6 +33,8 @@ struct ThreadState {
       call_barrier;  // > 0 while a host function, or another that may not call us, runs on this thread: every call is NotPermitted
   infinirtError_t last_error;
   enum infinirtStreamCaptureMode capture_mode;  // this thread's interaction mode (Global is 0)
+  bool gives_lock;  // the call may give a language runtime's lock away while it waits (infinirtXStreamSynchronizeLocked)
+  void* recent_calls;  // owned by the backend with native handles: what was enqueued last
   int device[kMaxBackends];  // current device of each backend
   uint64_t call;  // number of the observed call that this thread is in; 0: none (core/observe.h)
   ObservedThread* observed;  // null until it is first observed

@@ -119,7 +119,7 @@ infinirtError_t StreamSynchronize(infinirtStream_t stream) {
 infinirtError_t StreamWaitEvent(infinirtStream_t stream, infinirtEvent_t event, unsigned int flags) {
   RESOLVE_STREAM(s, stream);
   if (event && !handle_is_ours(event)) {
-    const Backend* native = g_native_backend.load(std::memory_order_acquire);
+    const Backend* native = g_hot.native_backend.load(std::memory_order_acquire);
     if (native && native->extensions.SnapshotEvent) return wait_for_native_event(s, *native, event);
   }
   Event* e = resolve_event(event, "event");

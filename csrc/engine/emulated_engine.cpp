@@ -84,6 +84,7 @@ void EmulatedEngine::initialise_emulated(const char* name, const char* origin, c
   native_streams_ = std::make_unique<NativeStreams[]>(static_cast<size_t>(std::max(functions.device_count, 1)));
   initialise(name, origin, functions.device_count);
   backend.calls_may_wait = [] { return true; };  // the primitives are somebody else's code
+  g_hot.may_wait.fetch_add(1, std::memory_order_relaxed);
   for (Support& support : backend.support) {
     if (support == Support::Native) support = Support::Emulated;
   }

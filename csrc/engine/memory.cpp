@@ -51,7 +51,7 @@ Operand find_operand(const void* pointer) {
   Operand operand;
   Allocation a;
   if (!registry_find(pointer, &a)) {
-    const Backend* native = g_native_backend.load(std::memory_order_acquire);
+    const Backend* native = g_hot.native_backend.load(std::memory_order_acquire);
     if (native && pointer && native->extensions.OwnsPointer(pointer)) {  // it checks bounds itself
       operand.place = Place::Device;
       operand.backend = native;

@@ -10,8 +10,7 @@
 namespace infinirt {
 
 constinit thread_local ThreadState t_thread_state{};
-std::atomic<uint32_t> g_call_hooks{0};
-HandleArena g_handles{};
+constinit HotState g_hot{};
 
 namespace {
 
@@ -74,7 +73,6 @@ void fill(BackendTable& table) {
 }  // namespace
 
 const Backend* current_backend(ThreadState&) { return routing_works ? &backends[0] : nullptr; }
-std::atomic<const Backend*> g_native_backend{&backends[1]};
 const Backend* route_owned(ThreadState&, const Backend* target, const Backend* source, const void*, const void*) {
   return target ? target : source;
 }
@@ -136,13 +134,14 @@ extern "C" infinirtError_t infinirtGetDriverEntryPoint_ptsz(const char*, void**,
 
 template <class T>
 T handle(int slot, uintptr_t generation) {
-  return reinterpret_cast<T>(g_handles.base + (generation << kSlotBits) + static_cast<uintptr_t>(slot));
+  return reinterpret_cast<T>(g_hot.handles.base + (generation << kSlotBits) + static_cast<uintptr_t>(slot));
 }
 
 // Two live handles, one per backend, and one of the second backend that was destroyed.
 void make_handles() {
-  g_handles.base = uintptr_t{1} << 45;
-  g_handles.slots = slots;
+  g_hot.native_backend = &backends[1];
+  g_hot.handles.base = uintptr_t{1} << 45;
+  g_hot.handles.slots = slots;
   for (int i = 0; i < 2; ++i) {
     slots[i].tag = static_cast<uint32_t>(HandleKind::Stream) << 16 | 7u;
     slots[i].backend = static_cast<uint8_t>(i);
@@ -210,16 +209,16 @@ void test_failures() {
   CHECK(infinirtStreamQuery(nullptr) == infinirtErrorNotPermitted && !called);
   CHECK(finished_function == FunctionId::StreamQuery);
   ts.call_barrier = 0;
-  g_call_hooks = 1;
+  g_hot.call_hooks = 1;
   CHECK(infinirtStreamQuery(nullptr) == infinirtErrorNotPermitted && !called);
-  g_call_hooks = kObserveTrace;  // the call happens as ever, and is seen
+  g_hot.call_hooks = kObserveTrace;  // the call happens as ever, and is seen
   int host = 0;
   CHECK(infinirtMemcpy(owned_bytes[1], &host, 4, infinirtMemcpyDefault) == infinirtSuccess && called == &backends[1]);
   CHECK(observed_function == static_cast<uint16_t>(FunctionId::Memcpy) && observed_result == infinirtSuccess);
   CHECK((observed_words == std::vector<unsigned long long>{reinterpret_cast<uintptr_t>(owned_bytes[1]),
                                                            reinterpret_cast<uintptr_t>(&host), 4,
                                                            infinirtMemcpyDefault}));
-  g_call_hooks = 0;
+  g_hot.call_hooks = 0;
 }
 
 void test_per_thread_forms() {

@@ -231,7 +231,7 @@ size_t live_events() {
   using namespace infinirt;
   size_t count = 0;
   for (size_t i = 0; i < size_t{1} << 16; ++i)
-    count += g_handles.slots[i].tag.load() >> 16 == static_cast<uint32_t>(HandleKind::Event);
+    count += g_hot.handles.slots[i].tag.load() >> 16 == static_cast<uint32_t>(HandleKind::Event);
   return count;
 }
 

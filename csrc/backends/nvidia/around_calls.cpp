@@ -37,9 +37,10 @@ AllRecentCalls& all_recent_calls() {
   return *instance;
 }
 
-void thread_ended(ThreadExtra& extra) {
-  if (auto* calls = static_cast<RecentCalls*>(extra.recent_calls)) calls->in_use.store(false);
-  extra.recent_calls = nullptr;
+void thread_ended(ThreadExtra&) {
+  void*& mine = thread_state().recent_calls;
+  if (auto* calls = static_cast<RecentCalls*>(mine)) calls->in_use.store(false);
+  mine = nullptr;
 }
 
 std::string describe(const RecentCall& call) {
@@ -137,7 +138,8 @@ RecentCalls* make_recent_calls(ThreadState& ts) {
     mine->following = all.first;
     all.first = mine;
   }
-  thread_extra(ts).recent_calls = mine;
+  thread_extra(ts);  // so that the thread's end is noticed
+  ts.recent_calls = mine;
   return mine;
 }
 

@@ -79,7 +79,7 @@ struct RecentCalls {
 
 inline void note_call(FunctionId function, infinirtStream_t stream, const void* what) {
   ThreadState& ts = thread_state();
-  auto* mine = static_cast<RecentCalls*>(ts.extra ? ts.extra->recent_calls : nullptr);
+  auto* mine = static_cast<RecentCalls*>(ts.recent_calls);
   if (!mine) [[unlikely]]
     mine = make_recent_calls(ts);
   const uint32_t next = mine->next.load(std::memory_order_relaxed);

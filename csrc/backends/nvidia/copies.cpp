@@ -4,6 +4,7 @@
 #include <initializer_list>
 
 #include "backends/nvidia/around_calls.h"
+#include "backends/nvidia/driver_calls.h"
 #include "backends/nvidia/real_library.h"
 #include "backends/nvidia/staging.h"
 #include "core/backend.h"
@@ -114,6 +115,10 @@ infinirtError_t MemcpyAsync(void* dst, const void* src, size_t count, enum infin
   if (is_dead(stream)) [[unlikely]]
     return refuse_dead(stream, "stream");
   note_call(FunctionId::MemcpyAsync, stream, nullptr);
+  if (kind == infinirtMemcpyDeviceToDevice && !registry_may_hold(dst) && !registry_may_hold(src)) [[likely]] {
+    if (const infinirtError_t error = direct::MemcpyAsync(dst, src, count, kind, stream); error == infinirtSuccess) return error;
+    else return failed(FunctionId::MemcpyAsync, error, stream, "dst %p, src %p, count %zu, kind %d, stream %p", dst, src, count, static_cast<int>(kind), shown(stream));
+  }
   Operands o{dst, src, kind};
   if (auto error = o.resolve()) return error;
   const auto copy = [&] {

@@ -14,6 +14,7 @@
 
 #include "backends/nvidia/around_calls.h"
 #include "backends/nvidia/host_function.h"
+#include "backends/nvidia/driver_calls.h"
 #include "backends/nvidia/real_library.h"
 #include "core/handle.h"
 #include "core/mutex.h"
@@ -111,9 +112,14 @@ struct Flag final : Waiter {
 // Words that streams wait for: until they are set, a call that waits for a GPU may wait for the CPU, and for a Python function there.
 std::atomic<long> g_awaited{0};
 
+void add_awaited(int count) {
+  g_awaited.fetch_add(count, std::memory_order_relaxed);
+  g_hot.may_wait.fetch_add(count, std::memory_order_relaxed);
+}
+
 void Flag::wake() {
   shared.word->store(1, std::memory_order_release);
-  g_awaited.fetch_sub(1, std::memory_order_relaxed);
+  add_awaited(-1);
 }
 
 struct Flags {
@@ -182,7 +188,7 @@ infinirtError_t wait_for_cpu(infinirtStream_t stream, infinirtEvent_t event) {
   const RelaxedCapture relaxed;
   Flag* flag = nullptr;
   if (auto error = take_flag(&flag)) return error;
-  g_awaited.fetch_add(1, std::memory_order_relaxed);
+  add_awaited(1);
   const int code = wait_value(stream, flag->shared.address, 1, kGreaterOrEqual);
   infinirtError_t error = static_cast<infinirtError_t>(code);
   if (!error) error = real.EventRecord(flag->passed, stream);
@@ -211,7 +217,7 @@ infinirtError_t StreamWaitEvent(infinirtStream_t stream, infinirtEvent_t event, 
   } else if (is_dead(event)) [[unlikely]] {
     return refuse_dead(event, "event");
   } else {
-    error = real.StreamWaitEvent(stream, event, flags);
+    error = direct::StreamWaitEvent(stream, event, flags);
     if (error == infinirtSuccess) [[likely]]
       return error;
   }

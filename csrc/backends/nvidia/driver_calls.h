@@ -1,13 +1,217 @@
 // The calls that programs make most go straight to the driver, past NVIDIA's runtime library, which would call the same
 // driver function behind a layer of its own.
+//
+// A call that the driver refuses because the thread has no context yet is the runtime library's, which makes it one; so are those
+// whose errors the two call by different names. All other answers are the same in both.
 #pragma once
 
-#include "core/backend.h"
+#include <atomic>
+#include <cstdint>
+
+#include "backends/nvidia/real_library.h"
+#include "core/wait_hooks.h"
 
 namespace infinirt::nvidia {
 
-// Replaces entries of the table. A call that the driver refuses because the thread has no context yet is the runtime library's,
-// which makes it one; so are those whose errors the two call by different names. All other answers are the same in both.
+// Until use_driver_directly() has found them all, entries that leave the call to the runtime library.
+struct Driver {
+  int (*CtxGetCurrent)(void** context);
+  int (*StreamQuery)(infinirtStream_t);
+  int (*StreamSynchronize)(infinirtStream_t);
+  int (*StreamIsCapturing)(infinirtStream_t, enum infinirtStreamCaptureStatus*);
+  int (*StreamWaitEvent)(infinirtStream_t, infinirtEvent_t, unsigned);
+  int (*EventRecord)(infinirtEvent_t, infinirtStream_t);
+  int (*EventQuery)(infinirtEvent_t);
+  int (*EventSynchronize)(infinirtEvent_t);
+  int (*MemAlloc)(uint64_t* address, size_t);
+  int (*MemFree)(uint64_t address);
+  int (*MemAllocAsync)(uint64_t* address, size_t, infinirtStream_t);
+  int (*MemFreeAsync)(uint64_t address, infinirtStream_t);
+  int (*MemcpyDtoDAsync)(uint64_t dst, uint64_t src, size_t, infinirtStream_t);
+  int (*MemsetD8Async)(uint64_t address, unsigned char value, size_t, infinirtStream_t);
+  int (*LaunchKernel)(const void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                      infinirtStream_t, void** params, void** extra);
+  int (*GraphLaunch)(infinirtGraphExec_t, infinirtStream_t);
+};
+extern Driver driver;
+
+// Looks the driver's functions up and puts those below into the table.
 void use_driver_directly(BackendTable& table);
+
+// Inline: the table's functions (nvidia_calls.cpp) are the only layer around the driver's then.
+namespace direct {
+
+// The predefined streams mean the current context's, and a thread may not have one yet.
+inline bool is_created(infinirtStream_t stream) { return reinterpret_cast<uintptr_t>(stream) > 2; }
+
+// Whether the driver's answer stands. If it does not, nothing has happened yet: no context is current, it was reset, or the
+// driver is not started. Other errors are not asked about again: the first answer may have broken a capture, and the second
+// would say that.
+inline bool is_final(int code) {
+  if (code == infinirtSuccess) [[likely]]
+    return true;
+  return code != infinirtErrorDeviceUninitialized && code != infinirtErrorInitializationError &&
+         code != infinirtErrorCudartUnloading && code != infinirtErrorContextIsDestroyed;
+}
+
+inline infinirtError_t as_error(int code) { return static_cast<infinirtError_t>(code); }
+
+inline infinirtError_t StreamQuery(infinirtStream_t stream) {
+  if (is_created(stream)) {
+    if (const int code = driver.StreamQuery(stream); is_final(code)) return as_error(code);
+  }
+  return runtime_library.StreamQuery(stream);
+}
+
+// Whoever finds the work done need not enter the driver's wait, which costs twice as much as a look, nor give a lock away.
+template <class Handle>
+int wait_for(int (*look)(Handle), int (*wait)(Handle), Handle handle) {
+  const int code = look(handle);
+  if (code != infinirtErrorNotReady) return code;
+  if (!thread_state().gives_lock) return wait(handle);
+  const RareWaitScope scope;
+  return wait(handle);
+}
+
+inline infinirtError_t StreamSynchronize(infinirtStream_t stream) {
+  if (is_created(stream)) {
+    if (const int code = wait_for(driver.StreamQuery, driver.StreamSynchronize, stream); is_final(code))
+      return as_error(code);
+  }
+  return runtime_library.StreamSynchronize(stream);
+}
+
+inline infinirtError_t StreamIsCapturing(infinirtStream_t stream, enum infinirtStreamCaptureStatus* status) {
+  if (is_created(stream) && status) {
+    if (const int code = driver.StreamIsCapturing(stream, status); is_final(code)) return as_error(code);
+  }
+  return runtime_library.StreamIsCapturing(stream, status);
+}
+
+inline infinirtError_t StreamWaitEvent(infinirtStream_t stream, infinirtEvent_t event, unsigned int flags) {
+  if (is_created(stream) && event) {
+    if (const int code = driver.StreamWaitEvent(stream, event, flags); is_final(code)) return as_error(code);
+  }
+  return runtime_library.StreamWaitEvent(stream, event, flags);
+}
+
+inline infinirtError_t EventRecord(infinirtEvent_t event, infinirtStream_t stream) {
+  if (is_created(stream) && event) {
+    if (const int code = driver.EventRecord(event, stream); is_final(code)) return as_error(code);
+  }
+  return runtime_library.EventRecord(event, stream);
+}
+
+inline infinirtError_t EventQuery(infinirtEvent_t event) {
+  if (event) {
+    if (const int code = driver.EventQuery(event); is_final(code)) return as_error(code);
+  }
+  return runtime_library.EventQuery(event);
+}
+
+inline infinirtError_t EventSynchronize(infinirtEvent_t event) {
+  if (event) {
+    if (const int code = wait_for(driver.EventQuery, driver.EventSynchronize, event); is_final(code))
+      return as_error(code);
+  }
+  return runtime_library.EventSynchronize(event);
+}
+
+inline infinirtError_t Malloc(void** devPtr, size_t size) {
+  if (devPtr && size) {
+    uint64_t address = 0;
+    if (const int code = driver.MemAlloc(&address, size); is_final(code)) {
+      if (code == infinirtSuccess) *devPtr = reinterpret_cast<void*>(address);
+      return as_error(code);
+    }
+  }
+  return runtime_library.Malloc(devPtr, size);
+}
+
+inline infinirtError_t Free(void* devPtr) {
+  if (devPtr) {
+    if (const int code = driver.MemFree(reinterpret_cast<uintptr_t>(devPtr)); is_final(code)) return as_error(code);
+  }
+  return runtime_library.Free(devPtr);
+}
+
+inline infinirtError_t MallocAsync(void** devPtr, size_t size, infinirtStream_t stream) {
+  if (is_created(stream) && devPtr && size) {
+    uint64_t address = 0;
+    if (const int code = driver.MemAllocAsync(&address, size, stream); is_final(code)) {
+      if (code == infinirtSuccess) *devPtr = reinterpret_cast<void*>(address);
+      return as_error(code);
+    }
+  }
+  return runtime_library.MallocAsync(devPtr, size, stream);
+}
+
+inline infinirtError_t FreeAsync(void* devPtr, infinirtStream_t stream) {
+  if (is_created(stream) && devPtr) {
+    if (const int code = driver.MemFreeAsync(reinterpret_cast<uintptr_t>(devPtr), stream); is_final(code))
+      return as_error(code);
+  }
+  return runtime_library.FreeAsync(devPtr, stream);
+}
+
+// The runtime library has its own rules for memory that is not the device's, for no bytes at all and for more than there can
+// be.
+inline bool is_size(size_t count) { return count - 1 < static_cast<size_t>(PTRDIFF_MAX); }
+
+inline infinirtError_t MemcpyAsync(void* dst, const void* src, size_t count, enum infinirtMemcpyKind kind,
+                                   infinirtStream_t stream) {
+  if (kind == infinirtMemcpyDeviceToDevice && is_created(stream) && is_size(count)) {
+    const int code =
+        driver.MemcpyDtoDAsync(reinterpret_cast<uintptr_t>(dst), reinterpret_cast<uintptr_t>(src), count, stream);
+    if (is_final(code) && code != infinirtErrorInvalidValue) return as_error(code);
+  }
+  return runtime_library.MemcpyAsync(dst, src, count, kind, stream);
+}
+
+inline infinirtError_t MemsetAsync(void* devPtr, int value, size_t count, infinirtStream_t stream) {
+  if (is_created(stream) && is_size(count)) {
+    const int code =
+        driver.MemsetD8Async(reinterpret_cast<uintptr_t>(devPtr), static_cast<unsigned char>(value), count, stream);
+    if (is_final(code) && code != infinirtErrorInvalidValue) return as_error(code);
+  }
+  if (count > static_cast<size_t>(PTRDIFF_MAX)) return infinirtErrorInvalidValue;  // neither of them looks
+  return runtime_library.MemsetAsync(devPtr, value, count, stream);
+}
+
+// A kernel from a library is the driver's own handle; one that a program was linked with is an address that only the runtime
+// library can translate. The ones that are known to be handles are remembered. One that is forgotten takes the longer way.
+
+extern std::atomic<const void*> known_kernels[1024];
+
+inline std::atomic<const void*>& kernel_slot(const void* kernel) {
+  return known_kernels[(reinterpret_cast<uintptr_t>(kernel) >> 4) * 0x9e3779b97f4a7c15ull >> 54];
+}
+
+// What the driver calls an invalid value and the runtime library an invalid configuration.
+inline bool is_possible(dim3 grid, dim3 block) {
+  const uint64_t threads = uint64_t{block.x} * block.y * block.z;
+  return grid.x && grid.y && grid.z && threads && grid.x <= INT32_MAX && grid.y <= 65535 && grid.z <= 65535 &&
+         threads <= 1024 && block.z <= 64;
+}
+
+inline infinirtError_t LaunchKernel(const void* func, dim3 grid, dim3 block, void** args, size_t shared,
+                                    infinirtStream_t stream) {
+  if (kernel_slot(func).load(std::memory_order_relaxed) == func && func && is_possible(grid, block) &&
+      shared <= UINT16_MAX) {
+    const int code = driver.LaunchKernel(func, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                                         static_cast<unsigned>(shared), stream, args, nullptr);
+    if (is_final(code)) return as_error(code);
+  }
+  return runtime_library.LaunchKernel(func, grid, block, args, shared, stream);
+}
+
+inline infinirtError_t GraphLaunch(infinirtGraphExec_t graphExec, infinirtStream_t stream) {
+  if (is_created(stream) && graphExec) {
+    if (const int code = driver.GraphLaunch(graphExec, stream); is_final(code)) return as_error(code);
+  }
+  return runtime_library.GraphLaunch(graphExec, stream);
+}
+
+}  // namespace direct
 
 }  // namespace infinirt::nvidia

@@ -12,14 +12,19 @@ namespace {
 std::atomic<long> g_pending{0};
 std::atomic<bool> g_host_nodes{false};
 
+void add_pending(int count) {
+  g_pending.fetch_add(count, std::memory_order_relaxed);
+  g_hot.may_wait.fetch_add(count, std::memory_order_relaxed);
+}
+
 // Pending from its birth to its end. One in a graph lives as long as the graph.
 struct Call {
   infinirtHostFn_t fn;
   void* data;
   infinirtHostFn_t destroy;
 
-  Call(infinirtHostFn_t f, void* d, infinirtHostFn_t end) : fn(f), data(d), destroy(end) { ++g_pending; }
-  ~Call() { --g_pending; }
+  Call(infinirtHostFn_t f, void* d, infinirtHostFn_t end) : fn(f), data(d), destroy(end) { add_pending(1); }
+  ~Call() { add_pending(-1); }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 };
@@ -88,7 +93,9 @@ bool host_functions_pending() {
   return g_pending.load(std::memory_order_relaxed) > 0 || g_host_nodes.load(std::memory_order_relaxed);
 }
 
-void note_host_node() { g_host_nodes.store(true, std::memory_order_relaxed); }
+void note_host_node() {
+  if (!g_host_nodes.exchange(true, std::memory_order_relaxed)) g_hot.may_wait.fetch_add(1, std::memory_order_relaxed);
+}
 
 infinirtError_t LaunchHostFunc(infinirtStream_t stream, infinirtHostFn_t fn, void* userData) {
   return launch_host_func(stream, fn, userData, nullptr);
@@ -100,8 +107,8 @@ struct Callback {
   infinirtStreamCallback_t function;
   void* data;
 
-  Callback(infinirtStreamCallback_t f, void* d) : function(f), data(d) { ++g_pending; }
-  ~Callback() { --g_pending; }
+  Callback(infinirtStreamCallback_t f, void* d) : function(f), data(d) { add_pending(1); }
+  ~Callback() { add_pending(-1); }
   Callback(const Callback&) = delete;
   Callback& operator=(const Callback&) = delete;
 };

@@ -12,6 +12,7 @@
 
 namespace infinirt::nvidia {
 
+BackendTable runtime_library;
 BackendTable real;
 BackendTable real_per_thread;
 void* real13[kFunctionCount];
@@ -67,7 +68,7 @@ Function* lookup(void* library, const char* name) {
 void bind(Library& result) {
   void* const library = result.handle;
   const int version = result.version;
-  auto* entries = reinterpret_cast<void**>(&real);
+  auto* entries = reinterpret_cast<void**>(&runtime_library);
   auto* per_thread = reinterpret_cast<void**>(&real_per_thread);
   for (size_t i = 0; i < kFunctionCount; ++i) {
     const SymbolRow& row = kSymbols[i];
@@ -79,6 +80,7 @@ void bind(Library& result) {
     per_thread[i] = row.per_thread ? dlsym(library, row.per_thread) : nullptr;
     if (!symbol) result.absent.push_back(static_cast<FunctionId>(i));
   }
+  real = runtime_library;
   real_get_last_error = lookup<infinirtError_t()>(library, "cudaGetLastError");
 }
 

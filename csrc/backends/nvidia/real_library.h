@@ -18,7 +18,8 @@ struct SymbolRow {
 extern const SymbolRow kSymbols[kFunctionCount];
 
 // The real functions. Filled before anything can call them, constant afterwards; an entry that the library lacks is null.
-extern BackendTable real;
+extern BackendTable runtime_library;  // NVIDIA's runtime library's
+extern BackendTable real;  // the same, with the driver's in place of some (driver_calls.h)
 extern BackendTable real_per_thread;  // only the entries that have such a form
 extern void* real13[kFunctionCount];  // CUDA 13's own symbols behind the shims
 extern infinirtError_t (*real_get_last_error)();

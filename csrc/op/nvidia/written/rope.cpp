@@ -13,7 +13,8 @@ using namespace infiniop::rope;
 constexpr char kText[] =
 #include "infiniop/generated/rope.cu.inc"
     ;
-constexpr int kThreads = 256;
+constexpr int kThreads = 128;
+constexpr int64_t kCachedBytes = 32 << 20;  // of y and x together that a GPU's cache may still have for the next operator
 
 // How many pairs a thread turns at once: elements of both halves lie side by side, in pieces of 16 bytes.
 int width(const WrittenPlan& plan) {
@@ -27,11 +28,17 @@ int width(const WrittenPlan& plan) {
   return static_cast<int>(std::max<int64_t>(1, (bits & -bits) / size));
 }
 
+bool streams(const WrittenPlan& plan) {
+  const auto size = static_cast<int64_t>(size_of(static_cast<infiniDtype_t>(plan.tensor[tensor::x].dtype)));
+  return 2 * plan.rest * plan.size[size::s] * plan.size[size::h] * plan.size[size::d] * size > kCachedBytes;
+}
+
 WrittenProgram program(const WrittenPlan& plan, const double* attributes) {
   std::string variant =
       alias("X", plan.tensor[tensor::x].dtype) + alias("Position", plan.tensor[tensor::pos_ids].dtype) +
       alias("Sin", plan.tensor[tensor::sin_table].dtype) + alias("Cos", plan.tensor[tensor::cos_table].dtype);
   variant += "constexpr int kWidth = " + std::to_string(width(plan)) + ";\n";
+  variant += std::string("constexpr bool kStreams = ") + (streams(plan) ? "true" : "false") + ";\n";
   variant +=
       std::string("constexpr bool kNeighbours = ") + (attributes[attribute::algo] == 0 ? "true" : "false") + ";\n";
   return {variant, {"turn_vectors", "turn_elements"}, 0};

@@ -67,6 +67,25 @@ BY_HAND = frozenset(
     }
 )
 
+# Answered by the driver itself, in line (driver_calls.h).
+DIRECT = frozenset(
+    {
+        "StreamQuery",
+        "StreamSynchronize",
+        "StreamIsCapturing",
+        "EventRecord",
+        "EventQuery",
+        "EventSynchronize",
+        "Malloc",
+        "Free",
+        "MallocAsync",
+        "FreeAsync",
+        "MemsetAsync",
+        "LaunchKernel",
+        "GraphLaunch",
+    }
+)
+
 # 12.9's plain name means another symbol there.
 _SYMBOLS_12 = {
     "GetDeviceProperties": "cudaGetDeviceProperties_v2",
@@ -79,6 +98,7 @@ _TOP = f"""\
 #include "backends/nvidia/compat13.h"
 #include "backends/nvidia/copies.h"
 #include "backends/nvidia/cross_events.h"
+#include "backends/nvidia/driver_calls.h"
 #include "backends/nvidia/host_function.h"
 #include "backends/nvidia/real_library.h"
 #include "backends/nvidia/retired_handles.h"
@@ -170,7 +190,7 @@ def _wrapper(item: Function) -> str:
     destroyed = DESTROYERS.get(item.short)
     if destroyed:
         lines.append(f"  const DyingHandle dying({destroyed});")
-    call = f"real.{item.short}({arguments})"
+    call = f"{'direct::' if item.short in DIRECT else 'real.'}{item.short}({arguments})"
     if item.ptds:
         call = f"thread_state().implicit_stream ? real_per_thread.{item.short}({arguments}) : {call}"
     lines.append(f"  const infinirtError_t error = {call};")

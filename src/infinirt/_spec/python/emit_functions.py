@@ -10,6 +10,8 @@ from .shapes import PER_THREAD_SUFFIX, SHAPES
 # Called by the extension's own machinery.
 _ALWAYS = (
     "infinirtXCallMayWait",
+    "infinirtXStreamSynchronizeLocked",
+    "infinirtXEventSynchronizeLocked",
     "infinirtXGetDeviceType",
     "infinirtXDrain",
     "infinirtGetLastError",
@@ -50,9 +52,12 @@ def _call(shape: Shape) -> str:
     if shape.gil == "core":
         return f"api.{shape.c_name}({arguments})"
     if shape.query is not None:
-        return f"query_first([&] {{ return api.{shape.query}({arguments}); }}, {call})"
+        locked = f"api.{shape.c_name.replace('infinirt', 'infinirtX')}Locked"
+        return f"wait_call({arguments}, {locked}, [&] {{ return api.{shape.query}({arguments}); }}, {call})"
     if shape.gil == "copy":
         return f"copy_call(in_kind, {call})"
+    if shape.gil == "allocation":
+        return f"allocation_call(in_size, {call})"
     return f"{'quick' if shape.gil == 'keep' else 'blocking'}_call({call})"
 
 
@@ -85,7 +90,7 @@ def _function(shape: Shape) -> str:
         out.append(f"PyObject* py_{shape.name}(PyObject*, PyObject*) {{\n")
     for i, arg in enumerate(shape.inputs):
         convert = arg.convert.format(var=arg.var, slot=f"args[{i}]", what=c_string(arg.name))
-        out.append(f"  {arg.declare.format(var=arg.var)}\n  if (!{convert}) return nullptr;\n")
+        out.append(f"  {arg.declare.format(var=arg.var)}\n  if (!{convert}) [[unlikely]] return nullptr;\n")
     for arg in shape.inputs:
         if arg.count is not None:
             given = f"{arg.var}.size() != 0 && " if arg.may_be_absent else ""
@@ -99,7 +104,7 @@ def _function(shape: Shape) -> str:
         return "".join(out)
     out.append(f"  const infinirtError_t error = {_call(shape)};\n")
     if shape.outputs:
-        out.append(f"  if (error != infinirtSuccess) return failure(error, {len(shape.outputs)});\n")
+        out.append(f"  if (error != infinirtSuccess) [[unlikely]] return failure(error, {len(shape.outputs)});\n")
         out.append(f"  return {_success(shape)};\n}}\n\n")
     else:
         out.append("  return status(error);\n}\n\n")
