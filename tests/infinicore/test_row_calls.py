@@ -191,7 +191,16 @@ X, W = infinicore.from_numpy(numbers(3, 4)), infinicore.from_numpy(numbers(4))
             ValueError,
             "normalized_shape is [3], but input has shape [3, 4]",
         ),
-        (lambda: functional.rms_norm(X, 4, W), TypeError, "a shape was expected"),
+        (
+            lambda: functional.rms_norm(X, 4, W),
+            TypeError,
+            "normalized_shape must be a list of integers, not int",
+        ),
+        (
+            lambda: functional.layer_norm(X, 4),
+            TypeError,
+            "normalized_shape must be a list of integers, not int",
+        ),
         (
             lambda: functional.rms_norm(X.permute([1, 0]), [4], W),
             ValueError,

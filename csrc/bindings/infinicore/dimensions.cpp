@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "bindings/infinicore/explain.h"
+
 namespace infinicore {
 
 namespace {
@@ -61,7 +63,7 @@ bool read_dimensions(const char* function, RowsAlong along, PyObject* dim, PyObj
   if (along == RowsAlong::Last && ndim > 0) result->dims[result->count++] = static_cast<size_t>(ndim - 1);
   if (along != RowsAlong::Dims) return true;
   const int keeps = keepdim ? PyObject_IsTrue(keepdim) : 0;
-  if (keeps < 0) return false;
+  if (keeps < 0) return explain_argument(function, "keepdim", "True or False", keepdim);
   result->keeps = keeps != 0;
   if (dim != nullptr && dim != Py_None) {
     if (!PyIndex_Check(dim)) {

@@ -155,6 +155,36 @@ class Explanation {
 
 }  // namespace
 
+bool explain_argument(const char* function, const char* parameter, const char* expected, PyObject* given) {
+  const bool is_too_large = PyErr_ExceptionMatches(PyExc_OverflowError) != 0;
+  if (!is_too_large && !PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_ValueError))
+    return false;
+  PyErr_Clear();
+  if (is_too_large) {
+    PyErr_Format(PyExc_OverflowError, "%s(): %s is %R, which is too large", function, parameter, given);
+  } else if (is_tensor(given)) {
+    PyErr_Format(PyExc_TypeError, "%s(): %s must be %s, not a Tensor of shape %s", function, parameter, expected,
+                 text_of(*as_tensor(given)).c_str());
+  } else if (PyList_Check(given) || PyTuple_Check(given)) {
+    PyErr_Format(PyExc_TypeError, "%s(): %s must be %s, not %R", function, parameter, expected, given);
+  } else {
+    PyErr_Format(PyExc_TypeError, "%s(): %s must be %s, not %.100s", function, parameter, expected,
+                 Py_TYPE(given)->tp_name);
+  }
+  return false;
+}
+
+bool explain_dimensions(const OperatorRow& row, TensorObject* const* tensors, const double* attributes) {
+  for (int t = row.outputs; t < row.outputs + row.inputs; ++t) {
+    const int least = least_dimensions(row.patterns->tensor[t], attributes);
+    if (!tensors[t] || tensors[t]->ndim() >= least) continue;
+    PyErr_Format(PyExc_ValueError, "%s(): %s has shape %s; at least %d dimension%s expected", row.name,
+                 row.parameters[t - row.outputs], text_of(*tensors[t]).c_str(), least, least == 1 ? " was" : "s were");
+    break;
+  }
+  return false;
+}
+
 void explain(infiniStatus_t status, const OperatorRow& row, TensorObject* const* tensors,
              const Dimensions& dimensions) {
   Explanation(row, tensors, dimensions).run(status);

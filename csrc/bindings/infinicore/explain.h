@@ -10,6 +10,13 @@ namespace infinicore {
 /// Sets the exception for a status with which a descriptor was refused. `tensors` are outputs, then inputs.
 void explain(infiniStatus_t status, const OperatorRow& row, TensorObject* const* tensors, const Dimensions& dimensions);
 
+/// Instead of the interpreter's words for an argument that could not be converted: whose it was, and what was expected. An exception
+/// must be set; one that an argument's own code raised for another reason stays. False.
+bool explain_argument(const char* function, const char* parameter, const char* expected, PyObject* given);
+
+/// Instead of the exception that an output's shape is not known: which input has too few dimensions, if there is one. False.
+bool explain_dimensions(const OperatorRow& row, TensorObject* const* tensors, const double* attributes);
+
 /// The shape, as Python shows it.
 std::string text_of(const TensorObject& tensor);
 

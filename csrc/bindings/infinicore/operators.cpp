@@ -329,7 +329,10 @@ class Call {
       }
       if (given == Py_None && std::isinf(row_.defaults[i])) given = nullptr;  // no limit
       attributes_[i] = !given ? row_.defaults[i] : row_.choices[i] ? read_choice(i, given) : PyFloat_AsDouble(given);
-      if (attributes_[i] == -1 && PyErr_Occurred()) return false;
+      if (attributes_[i] == -1 && PyErr_Occurred()) {
+        const char* expected = row_.is_whole[i] ? "an integer" : "a number";
+        return !row_.choices[i] && explain_argument(row_.name, row_.parameters[row_.inputs + i], expected, given);
+      }
       if (row_.is_whole[i] && !(attributes_[i] >= INT_MIN && attributes_[i] <= INT_MAX &&
                                 attributes_[i] == static_cast<int>(attributes_[i]))) {
         PyErr_Format(PyExc_ValueError, "%s(): %s is %R; a whole number of 32 bits was expected", row_.name,
@@ -392,10 +395,9 @@ class Call {
     } else {
       Ref number(PySequence_Size(shape) == 1 ? PySequence_GetItem(shape, 0) : nullptr);
       const Py_ssize_t size = number ? PyNumber_AsSsize_t(number.get(), nullptr) : -1;
-      if (PyErr_Occurred()) return false;
-      is_right = first.ndim() > 0 && size == first.shape()[first.ndim() - 1];
+      is_right = PyErr_Occurred() ? -1 : first.ndim() > 0 && size == first.shape()[first.ndim() - 1];
     }
-    if (is_right < 0) return false;
+    if (is_right < 0) return explain_argument(row_.name, row_.shape_parameter, "a list of integers", shape);
     if (!is_right) {
       PyErr_Format(PyExc_ValueError, "%s(): %s is %R, but %s has shape %s%s", row_.name, row_.shape_parameter, shape,
                    row_.parameters[second ? 1 : 0], text_of(second ? *second : first).c_str(),
@@ -461,7 +463,7 @@ class Call {
     if (entry_.is_functional && row_.takes_inplace) {
       PyObject* wish = values_[entry_.positional - 1];
       const int inplace = wish ? PyObject_IsTrue(wish) : 0;
-      if (inplace < 0) return false;
+      if (inplace < 0) return explain_argument(row_.name, "inplace", "True or False", wish);
       if (inplace && out != nullptr) {
         PyErr_Format(PyExc_ValueError, "%s(): either inplace or out, not both", row_.name);
         return false;
@@ -482,7 +484,9 @@ class Call {
   bool make_written(int o) {
     Py_ssize_t shape[kMaxDimensions];
     int ndim = 0;
-    if (!pattern_shape(row_.name, *row_.patterns, o, tensors_, given(), attributes_, shape, &ndim)) return false;
+    if (!pattern_shape(row_.name, *row_.patterns, o, tensors_, given(), attributes_, shape, &ndim)) {
+      return explain_dimensions(row_, tensors_, attributes_);
+    }
     const int made_as = row_.patterns->made_as[o];
     DtypeObject* dtype = made_as < 0 ? tensors_[~made_as]->dtype : dtype_of(static_cast<infiniDtype_t>(made_as));
     made_[o] = Ref(as_object(new_tensor(place_, dtype, ndim, shape)));

@@ -121,6 +121,8 @@ bool pattern_shape(const char* function, const Patterns& patterns, int output, T
   return false;
 }
 
+int least_dimensions(const Pattern& pattern, const double* attributes) { return singles(pattern, attributes); }
+
 bool resolve_dim(const char* function, const Patterns& patterns, TensorObject* const* tensors, int count,
                  double* attributes) {
   double& dim = attributes[patterns.dim_attribute];

@@ -39,6 +39,9 @@ struct Patterns {
 bool pattern_shape(const char* function, const Patterns& patterns, int output, TensorObject* const* tensors, int count,
                    const double* attributes, Py_ssize_t* shape, int* ndim);
 
+/// How many dimensions a tensor has at least.
+int least_dimensions(const Pattern& pattern, const double* attributes);
+
 /// The attribute `dim` counts from the first dimension then. False with an exception.
 bool resolve_dim(const char* function, const Patterns& patterns, TensorObject* const* tensors, int count,
                  double* attributes);

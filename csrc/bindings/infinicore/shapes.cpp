@@ -46,6 +46,16 @@ bool half_shape(const OperatorRow& row, TensorObject* const* tensors, Py_ssize_t
   return false;
 }
 
+// The first tensor of those before `last` that is larger than 1 in this dimension of the result.
+int first_large(TensorObject* const* tensors, int last, int ndim, int dimension) {
+  int t = 1;
+  for (; t < last; ++t) {
+    const int d = dimension - (ndim - tensors[t]->ndim());
+    if (d >= 0 && tensors[t]->shape()[d] != 1) break;
+  }
+  return t;
+}
+
 bool broadcast_shape(const OperatorRow& row, TensorObject* const* tensors, Py_ssize_t* shape, int* ndim) {
   for (int t = 1; t <= row.inputs; ++t) *ndim = std::max(*ndim, tensors[t]->ndim());
   for (int d = 0; d < *ndim; ++d) shape[d] = 1;
@@ -58,10 +68,12 @@ bool broadcast_shape(const OperatorRow& row, TensorObject* const* tensors, Py_ss
         shape[missing + d] = size;
         continue;
       }
+      const int other = first_large(tensors, t, *ndim, missing + d);
       PyErr_Format(PyExc_ValueError,
-                   "%s(): %s has size %zd in dimension %d, but other tensors of the call have %zd there; the same or 1 "
-                   "was expected",
-                   row.name, row.parameters[t - 1], size, d, shape[missing + d]);
+                   "%s(): %s has shape %s, and %s has shape %s; aligned at the last dimension, sizes must be the same "
+                   "or 1",
+                   row.name, row.parameters[other - 1], text_of(*tensors[other]).c_str(), row.parameters[t - 1],
+                   text_of(*tensors[t]).c_str());
       return false;
     }
   }

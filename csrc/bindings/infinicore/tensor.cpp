@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "bindings/infinicore/explain.h"
 #include "bindings/infinicore/operators.h"
 #include "bindings/infinicore/recording.h"
 #include "bindings/objects/arguments.h"
@@ -77,8 +78,13 @@ void tensor_dealloc(PyObject* self) {
 
 // Sizes or strides out of a sequence of integers. False with an exception.
 bool read_sizes(PyObject* given, const char* name, bool may_be_negative, Py_ssize_t* sizes, int* count) {
-  Ref items(PySequence_Fast(given, "a sequence of integers was expected"));
-  if (!items) return false;
+  Ref items(PyUnicode_Check(given) ? nullptr : PySequence_Fast(given, ""));
+  if (!items) {
+    if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_TypeError)) {
+      PyErr_Format(PyExc_TypeError, "%s must be a list of integers, not %.100s", name, Py_TYPE(given)->tp_name);
+    }
+    return false;
+  }
   const Py_ssize_t length = PySequence_Fast_GET_SIZE(items.get());
   if (length > kMaxDimensions) {
     PyErr_Format(PyExc_ValueError, "%s has %zd entries; at most %d dimensions are possible", name, length,
@@ -86,8 +92,17 @@ bool read_sizes(PyObject* given, const char* name, bool may_be_negative, Py_ssiz
     return false;
   }
   for (Py_ssize_t i = 0; i < length; ++i) {
-    sizes[i] = PyNumber_AsSsize_t(PySequence_Fast_GET_ITEM(items.get(), i), PyExc_OverflowError);
-    if (sizes[i] == -1 && PyErr_Occurred()) return false;
+    PyObject* item = PySequence_Fast_GET_ITEM(items.get(), i);
+    sizes[i] = PyNumber_AsSsize_t(item, PyExc_OverflowError);
+    if (sizes[i] == -1 && PyErr_Occurred()) {
+      if (PyErr_ExceptionMatches(PyExc_TypeError)) {
+        PyErr_Format(PyExc_TypeError, "%s[%zd] must be an integer, not %.100s", name, i, Py_TYPE(item)->tp_name);
+      } else if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_OverflowError, "%s[%zd] is %R, which is too large", name, i, item);
+      }
+      return false;
+    }
     if (sizes[i] < 0 && !may_be_negative) {
       PyErr_Format(PyExc_ValueError, "%s[%zd] is %zd; a size is 0 or more", name, i, sizes[i]);
       return false;
@@ -134,7 +149,10 @@ PyObject* one_of(TensorObject* tensor, const Py_ssize_t* numbers, PyObject* cons
   if (count > 1) return PyErr_Format(PyExc_TypeError, "%s() takes one dimension at most", function);
   if (count == 0 || args[0] == Py_None) return list_of(numbers, tensor->ndim());
   Py_ssize_t dim = PyNumber_AsSsize_t(args[0], PyExc_IndexError);
-  if (dim == -1 && PyErr_Occurred()) return nullptr;
+  if (dim == -1 && PyErr_Occurred()) {
+    explain_argument(function, "dim", "an integer", args[0]);
+    return nullptr;
+  }
   if (dim < -tensor->ndim() || dim >= tensor->ndim()) {
     return PyErr_Format(PyExc_IndexError, "%s(%zd): the tensor has %d dimension%s", function, dim, tensor->ndim(),
                         tensor->ndim() == 1 ? "" : "s");
@@ -177,7 +195,10 @@ PyObject* tensor_strided(PyObject* self, PyObject* const* args, Py_ssize_t count
                         ndim, given);
   }
   const Py_ssize_t offset = PyNumber_AsSsize_t(args[2], PyExc_OverflowError);
-  if (offset == -1 && PyErr_Occurred()) return nullptr;
+  if (offset == -1 && PyErr_Occurred()) {
+    explain_argument("as_strided", "storage_offset", "an integer", args[2]);
+    return nullptr;
+  }
   const size_t item = tensor->dtype->size;
   size_t elements = 0;
   Py_ssize_t low = 0, high = 0, begin = 0;
@@ -307,6 +328,15 @@ PyObject* in_place(PyObject* first, PyObject* second) {
   return apply(Which, first, second, true);
 }
 
+// In subclasses `__iadd__` is a sequence's slot as well. Where numbers do not answer Python asks that one, and would take
+// NotImplemented for the sum.
+PyObject* add_in_place(PyObject* first, PyObject* second) {
+  PyObject* sum = apply(Symbol::Add, first, second, true);
+  if (sum != Py_NotImplemented) return sum;
+  Py_DECREF(sum);
+  return PyNumber_Add(first, second);
+}
+
 template <Symbol Which>
 PyObject* unary(PyObject* tensor) {
   return apply(Which, tensor);
@@ -393,7 +423,7 @@ PyType_Slot tensor_slots[] = {{Py_tp_new, reinterpret_cast<void*>(refuse)},
                               {Py_nb_inplace_xor, reinterpret_cast<void*>(in_place<Symbol::Xor>)},
                               {Py_nb_inplace_lshift, reinterpret_cast<void*>(in_place<Symbol::LeftShift>)},
                               {Py_nb_inplace_rshift, reinterpret_cast<void*>(in_place<Symbol::RightShift>)},
-                              {Py_nb_inplace_add, reinterpret_cast<void*>(in_place<Symbol::Add>)},
+                              {Py_nb_inplace_add, reinterpret_cast<void*>(add_in_place)},
                               {Py_nb_inplace_subtract, reinterpret_cast<void*>(in_place<Symbol::Sub>)},
                               {Py_nb_inplace_multiply, reinterpret_cast<void*>(in_place<Symbol::Mul>)},
                               {Py_nb_inplace_true_divide, reinterpret_cast<void*>(in_place<Symbol::Div>)},
