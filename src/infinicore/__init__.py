@@ -10,6 +10,8 @@
 
 from __future__ import annotations
 
+from types import FunctionType as _FunctionType
+
 import infinirt as _infinirt  # noqa: F401  # the objects that _core is built on
 
 from . import (
@@ -26,6 +28,7 @@ from . import (
     products,
     selection,
 )
+from ._arguments import explained as _explained
 from ._tensor_str import get_printoptions, printoptions, set_printoptions
 from .allocators import (
     DevicePinnedHostAllocator,
@@ -189,3 +192,14 @@ __all__ += other_names.__all__
 __all__ += products.__all__
 __all__ += selection.__all__
 __all__ += operators.__all__
+
+# Functions of Python's say which argument was wrong; those that are called most, or are little more than an operator, look at theirs
+# themselves or leave that to it.
+_QUICK = {
+    "argmax", "cat", "concat", "empty", "empty_like", "full", "fused_ffn", "gather", "index_add", "index_copy", "index_select", "matmul",
+    "narrow", "ones", "rearrange", "squeeze", "topk", "topkrouter", "unsqueeze", "zeros",
+}  # fmt: skip
+for _module in (creation, functions, indexing, moving, other_names, products, selection):
+    for _name in {*_module.__all__} - _QUICK:
+        if isinstance(globals()[_name], _FunctionType):
+            globals()[_name] = _explained(globals()[_name], __name__)

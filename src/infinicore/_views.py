@@ -10,9 +10,20 @@ from typing import Any
 Layout = tuple[list[int], list[int], int]
 
 
-def dimension(dim: int, ndim: int, what: str) -> int:
+def integer(number: Any, what: str, name: str) -> int:
+    """An integer that was given for the parameter `name` of the function `what`."""
+    try:
+        return as_index(number)
+    except (TypeError, ValueError):
+        raise TypeError(f"{what}(): {name} must be an integer, not {type(number).__name__}") from None
+
+
+def dimension(dim: int, ndim: int, what: str, name: str = "dim") -> int:
     """A dimension, counted from the end if negative."""
-    number = as_index(dim)
+    try:
+        number = as_index(dim)
+    except (TypeError, ValueError):
+        number = integer(dim, what, name)  # says whose it was
     if not -ndim <= number < ndim:
         raise IndexError(
             f"{what}: there is no dimension {number}; the tensor has {ndim}, which are -{ndim} to {ndim - 1}"
@@ -22,11 +33,17 @@ def dimension(dim: int, ndim: int, what: str) -> int:
     return number + ndim if number < 0 else number
 
 
-def sizes(given: Sequence[Any]) -> list[int]:
+def sizes(given: Sequence[Any], what: str, name: str) -> list[int]:
     """`(2, 3)` and `((2, 3),)` alike: sizes may be given one by one or as one sequence."""
     if len(given) == 1 and isinstance(given[0], (list, tuple)):
         given = given[0]
-    return [as_index(size) for size in given]
+    try:
+        return [as_index(size) for size in given]
+    except (TypeError, ValueError):
+        kinds = " and ".join(sorted({type(each).__name__ for each in given} - {"int"}))
+        raise TypeError(
+            f"{what}(): {name} must be integers, one by one or in one list, not {kinds}"
+        ) from None
 
 
 def indexed(shape: list[int], strides: list[int], key: Any) -> Layout:
@@ -52,7 +69,7 @@ def indexed(shape: list[int], strides: list[int], key: Any) -> Layout:
             new_strides += strides[at : at + kept]
             at += kept
         elif isinstance(part, slice):
-            begin, end, step = part.indices(shape[at])
+            begin, end, step = _bounds(part, shape[at])
             length = len(range(begin, end, step))
             offset += begin * strides[at] if length else 0
             new_shape.append(length)
@@ -64,6 +81,16 @@ def indexed(shape: list[int], strides: list[int], key: Any) -> Layout:
             offset += _position(part, shape[at], at) * strides[at]
             at += 1
     return new_shape, new_strides, offset
+
+
+def _bounds(part: slice, size: int) -> tuple[int, int, int]:
+    try:
+        return part.indices(size)
+    except TypeError:
+        raise TypeError(
+            f"a slice of a tensor has integers or nothing on both sides of the colon, not {part.start!r} and {part.stop!r}"
+            + ("" if part.step is None else f", and an integer as its step, not {part.step!r}")
+        ) from None
 
 
 def _position(part: Any, size: int, dim: int) -> int:

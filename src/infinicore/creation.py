@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import _core
+from ._arguments import wrong_argument
 from ._places import place_for
 from ._transfer import copy_from_host
 from ._views import _contiguous, sizes
-from .dtype import float32, from_numpy_dtype, from_torch_dtype, int64, to_numpy_dtype
+from .dtype import checked, float32, from_numpy_dtype, from_torch_dtype, int64, to_numpy_dtype
 from .tensor import Tensor, _encoded
 
 __all__ = [
@@ -51,10 +52,10 @@ def empty(
     """
     wanted = float32 if dtype is None else dtype
     if pin_memory:
-        return _pinned(sizes([size, *more]), wanted, device)
+        return _pinned(sizes([size, *more], "empty", "size"), checked(wanted, "empty"), device)
     place = _core.current() if device is None else place_for(device)
     # As given, where it is a list already: reading it checks each size.
-    shape = size if type(size) is list and not more else sizes([size, *more])
+    shape = size if type(size) is list and not more else sizes([size, *more], "empty", "size")
     return _core.empty(place, wanted, shape)
 
 
@@ -74,15 +75,18 @@ def _pinned(size: list[int], dtype: _core.dtype, device: Any) -> Tensor:
 
 def empty_like(input: Tensor, *, dtype: _Dtype = None, device: Any = None) -> Tensor:
     """As empty(), of the size, type and device of another tensor where nothing else is said."""
-    place = input._place if device is None else place_for(device)
-    return _core.empty(place, input.dtype if dtype is None else dtype, input.shape)
+    try:
+        place = input._place if device is None else place_for(device)
+        return _core.empty(place, input.dtype if dtype is None else dtype, input.shape)
+    except AttributeError as error:
+        raise wrong_argument(empty_like, locals()) or error from None
 
 
 def strided_empty(
     size: _Sizes, strides: _Sizes, *, dtype: _Dtype = None, device: Any = None, pin_memory: bool = False
 ) -> Tensor:
     """As empty(), with strides, in elements, that are 0 or more."""
-    shape, steps = sizes([size]), sizes([strides])
+    shape, steps = sizes([size], "strided_empty", "size"), sizes([strides], "strided_empty", "strides")
     if len(shape) != len(steps) or any(step < 0 for step in steps):
         raise ValueError(f"strides {steps}: one that is not negative was expected for each size of {shape}")
     reach = (
@@ -90,19 +94,6 @@ def strided_empty(
     )
     memory = empty([reach], dtype=dtype, device=device, pin_memory=pin_memory)
     return memory.as_strided(shape, steps)
-
-
-def _checked(given: Any) -> _core.dtype:
-    if not isinstance(given, _core.dtype):
-        import infinicore
-
-        named = getattr(infinicore, given, None) if isinstance(given, str) else None
-        if isinstance(named, _core.dtype):
-            hint = f"infinicore.{given} is one"
-        else:
-            hint = "such as infinicore.float32; infinicore.from_numpy_dtype() gives that of a NumPy type"
-        raise TypeError(f"dtype is {given!r}; an infinicore.dtype was expected: {hint}")
-    return given
 
 
 def zeros(
@@ -114,9 +105,9 @@ def zeros(
     wanted = float32 if dtype is None else dtype
     element = _zero.get(wanted) if type(wanted) is _core.dtype else None
     if element is None:
-        element = _zero[wanted] = bytes(_checked(wanted).itemsize)
+        element = _zero[wanted] = bytes(checked(wanted, "zeros").itemsize)
     place = _core.current() if device is None else place_for(device)
-    shape = size if type(size) is list and not more else sizes([size, *more])
+    shape = size if type(size) is list and not more else sizes([size, *more], "zeros", "size")
     return _core.filled(place, wanted, shape, element)
 
 
@@ -129,9 +120,9 @@ def ones(
     wanted = float32 if dtype is None else dtype
     element = _one.get(wanted) if type(wanted) is _core.dtype else None
     if element is None:
-        element = _one[wanted] = _encoded(1, _checked(wanted))
+        element = _one[wanted] = _encoded(1, checked(wanted, "ones"))
     place = _core.current() if device is None else place_for(device)
-    shape = size if type(size) is list and not more else sizes([size, *more])
+    shape = size if type(size) is list and not more else sizes([size, *more], "ones", "size")
     return _core.filled(place, wanted, shape, element)
 
 
@@ -145,7 +136,10 @@ def full(size: _Sizes, fill_value: float, *, dtype: _Dtype = None, device: Any =
     if dtype is None:
         dtype = from_numpy_dtype("bool") if isinstance(fill_value, bool) else None
         dtype = dtype or (int64 if isinstance(fill_value, int) else float32)
-    return empty(size, dtype=dtype, device=device).fill_(fill_value)
+    try:
+        return empty(size, dtype=dtype, device=device).fill_(fill_value)
+    except TypeError as error:
+        raise wrong_argument(full, locals()) or error from None
 
 
 def arange(
@@ -197,27 +191,47 @@ def _shared_with_numpy(array: Any, place: _core.Place, own: _core.dtype, wanted:
     return _core.wrap(place, own, array.shape, steps, array.ctypes.data, array, True, False)
 
 
-def from_list(data: Any, *, dtype: _core.dtype, device: Any = None) -> Tensor:
-    """A tensor of nested lists of numbers, on the CPU where no device is named. The type has to be named."""
+def from_list(data: Any, *, dtype: _Dtype = None, device: Any = None) -> Tensor:
+    """A tensor of nested lists of numbers, on the CPU where no device is named. The type has to be named.
+
+    >>> import infinicore
+    >>> infinicore.from_list([1, 2], dtype=infinicore.int64).tolist()
+    [1, 2]
+    """
     if dtype is None:
-        raise TypeError("from_list() needs dtype=, as infinicore.float32")
-    return from_list_by_numpy(data, dtype=dtype, device=device)
+        raise TypeError(
+            "from_list() needs dtype=, the type of the elements, as in infinicore.from_list([1.0, 2.0], dtype=infinicore.float32)"
+        )
+    return _from_list("from_list", data, dtype, device)
 
 
 def from_list_by_numpy(data: Any, *, dtype: _Dtype = None, device: Any = None) -> Tensor:
     """As from_list(), with NumPy's choice of the type where none is named."""
+    return _from_list("from_list_by_numpy", data, dtype, device)
+
+
+def _from_list(function: str, data: Any, dtype: _Dtype, device: Any) -> Tensor:
     import numpy
 
     if not isinstance(data, (list, tuple)):
-        raise TypeError(f"a list or a tuple was expected, not {type(data).__name__}")
-    return from_numpy(
-        numpy.array(data, dtype=None if dtype is None else to_numpy_dtype(dtype)), dtype=dtype, device=device
-    )
+        raise TypeError(f"{function}(): data must be a list or a tuple, not {type(data).__name__}")
+    wanted = None if dtype is None else to_numpy_dtype(checked(dtype, function))
+    try:
+        array = numpy.array(data, dtype=wanted)
+    except (OverflowError, TypeError, ValueError) as error:
+        reason = "lists side by side differ in length" if "inhomogeneous" in str(error) else error
+        kind = next(each for each in (OverflowError, TypeError, ValueError) if isinstance(error, each))
+        raise kind(f"{function}(): data cannot become elements of {dtype or 'any type'}: {reason}") from None
+    if dtype is None and array.dtype.kind in "MOSUm":
+        raise TypeError(
+            f"{function}(): data must be nested lists of numbers, and not such as become {array.dtype!r}"
+        )
+    return from_numpy(array, dtype=dtype, device=device)
 
 
 def from_blob(data_ptr: int, size: _Sizes, *, dtype: _Dtype = None, device: Any = None) -> Tensor:
     """A contiguous tensor over memory at an address, which must stay valid as long as the tensor and its views."""
-    shape = sizes([size])
+    shape = sizes([size], "from_blob", "size")
     return strided_from_blob(data_ptr, shape, _contiguous(shape), dtype=dtype, device=device)
 
 
@@ -227,7 +241,11 @@ def strided_from_blob(
     """As from_blob(), with strides in elements; negative ones reach before the address."""
     place = place_for("cpu" if device is None else device)
     wanted = float32 if dtype is None else dtype
-    return _core.wrap(place, wanted, sizes([size]), sizes([strides]), data_ptr, None, True, False)
+    shape, steps = (
+        sizes([size], "strided_from_blob", "size"),
+        sizes([strides], "strided_from_blob", "strides"),
+    )
+    return _core.wrap(place, wanted, shape, steps, data_ptr, None, True, False)
 
 
 def from_torch(torch_tensor: Any) -> Tensor:
@@ -235,6 +253,10 @@ def from_torch(torch_tensor: Any) -> Tensor:
 
     On the CPU calls that touch it are complete when they return; on a GPU work of PyTorch's stream has to be waited for.
     """
+    if not all(hasattr(torch_tensor, each) for each in ("data_ptr", "device", "dtype", "stride")):
+        raise TypeError(
+            f"from_torch(): torch_tensor must be a tensor of PyTorch's, not {type(torch_tensor).__name__}"
+        )
     where = torch_tensor.device
     device = (
         "cpu" if where.type == "cpu" else f"{_TORCH_TYPES.get(where.type, where.type)}:{where.index or 0}"
@@ -257,6 +279,10 @@ _DL_TYPES = {1: "cpu", 2: "nvidia", 3: "cpu", 13: "nvidia"}
 
 def from_dlpack(source: Any) -> Tensor:
     """A tensor in the memory of any object with `__dlpack__`; read-only memory is refused."""
+    if not hasattr(source, "__dlpack__") or not hasattr(source, "__dlpack_device__"):
+        raise TypeError(
+            f"from_dlpack(): source must have __dlpack__ and __dlpack_device__, which {type(source).__name__} has not"
+        )
     kind, number = source.__dlpack_device__()
     if kind not in _DL_TYPES:
         raise BufferError(f"memory of DLPack device {(kind, number)} is not known here")

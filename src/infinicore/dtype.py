@@ -51,6 +51,31 @@ _OTHER_NAMES = {"float8_e4m3fn": "float8", "byte": "uint8"}
 _NOT_IN_NUMPY = ("complex16", "complex32")
 
 
+def meant_by(given: Any) -> dtype | None:
+    """Which type of ours somebody means by a name, or by a type of NumPy's or PyTorch's; None where that is none of them."""
+    name = (
+        given if isinstance(given, str) else getattr(given, "name", None) or getattr(given, "__name__", None)
+    )
+    name = str(given).removeprefix("torch.") if name is None else str(name)
+    return _BY_NAME.get(_OTHER_NAMES.get(name, name)) or (globals()[name] if name in NAMES else None)
+
+
+def wrong_dtype(given: Any, function: str) -> TypeError:
+    """The error for something else that was given for the parameter `dtype` of a function."""
+    meant = meant_by(given)
+    hint = "such as infinicore.float32; infinicore.from_numpy_dtype() gives that of a NumPy type"
+    if meant is not None:
+        hint = f"{meant!r} is one"
+    return TypeError(f"{function}(): dtype is {given!r}; an infinicore.dtype was expected: {hint}")
+
+
+def checked(given: Any, function: str) -> dtype:
+    """What was given for the parameter `dtype` of a function, if it is a type of elements."""
+    if not isinstance(given, dtype):
+        raise wrong_dtype(given, function)
+    return given
+
+
 def to_numpy_dtype(of: dtype) -> numpy.dtype[Any]:
     """NumPy's type; bfloat16 and float8 are those of ml_dtypes.
 
@@ -60,14 +85,18 @@ def to_numpy_dtype(of: dtype) -> numpy.dtype[Any]:
     """
     import numpy
 
-    if of.name in _NOT_IN_NUMPY:
+    try:
+        name = of.name
+    except AttributeError:
+        raise wrong_dtype(of, "to_numpy_dtype") from None
+    if name in _NOT_IN_NUMPY:
         raise TypeError(f"NumPy has no type for {of!r}, and there is no conversion from it")
-    if of.name in _ML_DTYPES:
+    if name in _ML_DTYPES:
         import ml_dtypes
 
-        narrow: numpy.dtype[Any] = numpy.dtype(getattr(ml_dtypes, _ML_DTYPES[of.name]))
+        narrow: numpy.dtype[Any] = numpy.dtype(getattr(ml_dtypes, _ML_DTYPES[name]))
         return narrow
-    return numpy.dtype(_OTHER_NAMES.get(of.name, of.name))
+    return numpy.dtype(_OTHER_NAMES.get(name, name))
 
 
 def from_numpy_dtype(given: Any) -> dtype:
@@ -79,7 +108,12 @@ def from_numpy_dtype(given: Any) -> dtype:
     """
     import numpy
 
-    wanted = numpy.dtype(given)
+    try:
+        wanted = numpy.dtype(given)
+    except TypeError:
+        raise TypeError(
+            f"from_numpy_dtype(): {given!r} is no type of NumPy's; one such as numpy.float32 was expected"
+        ) from None
     found = _BY_NAME.get(_OTHER_NAMES.get(wanted.name, wanted.name))
     if found is None or not wanted.isnative:
         raise TypeError(f"there is no element type for NumPy's {wanted!r}; convert the array first")
@@ -90,6 +124,7 @@ def to_torch_dtype(of: dtype) -> Any:
     """PyTorch's type; needs PyTorch."""
     import torch
 
+    of = checked(of, "to_torch_dtype")
     name = _ML_DTYPES.get(of.name, _OTHER_NAMES.get(of.name, of.name))
     found = getattr(torch, name, None)
     if found is None:

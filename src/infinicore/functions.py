@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from . import _core
+from ._arguments import as_said_of, wrong_argument
 from .dtype import bfloat16, float8, float16, float32, float64
 from .tensor import Tensor
 
@@ -22,17 +23,26 @@ __all__ = [
 
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """`length` of the elements of a dimension, from `start` on; a view."""
-    return input.narrow(dim, start, length)
+    try:
+        return input.narrow(dim, start, length)
+    except AttributeError as error:
+        raise wrong_argument(narrow, locals()) or error from None
 
 
 def squeeze(input: Tensor, dim: int | None = None) -> Tensor:
     """Without a dimension of size 1, or without all of them; a view."""
-    return input.squeeze(dim)
+    try:
+        return input.squeeze(dim)
+    except AttributeError as error:
+        raise wrong_argument(squeeze, locals()) or error from None
 
 
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """With a dimension of size 1 more, before `dim`; a view."""
-    return input.unsqueeze(dim)
+    try:
+        return input.unsqueeze(dim)
+    except AttributeError as error:
+        raise wrong_argument(unsqueeze, locals()) or error from None
 
 
 def broadcast_to(input: Tensor, size: Sequence[int], *, out: Tensor | None = None) -> Tensor:
@@ -73,7 +83,10 @@ def matmul(input: Tensor, other: Tensor, *, alpha: float = 1.0, out: Tensor | No
         )
     product = _core.building_blocks["gemm"]
     if max(input.ndim, other.ndim) <= 3:
-        return product(input, other, alpha, 0.0, out=out)
+        try:
+            return product(input, other, alpha, 0.0, out=out)
+        except (TypeError, ValueError) as error:
+            raise as_said_of("matmul", error) from None
     before = input.shape[:-2] if input.ndim > 3 else other.shape[:-2]
     if any(tensor.ndim != 2 and tensor.shape[:-2] != before for tensor in (input, other)):
         raise ValueError(
@@ -81,7 +94,11 @@ def matmul(input: Tensor, other: Tensor, *, alpha: float = 1.0, out: Tensor | No
             "them a single matrix"
         )
     flat = [t if t.ndim == 2 else t.reshape(-1, *t.shape[-2:]) for t in (input, other)]
-    made = product(*flat, alpha, 0.0).view(*before, flat[0].size(-2), flat[1].size(-1))
+    try:
+        product_of_all = product(*flat, alpha, 0.0)
+    except (TypeError, ValueError) as error:
+        raise as_said_of("matmul", error) from None
+    made = product_of_all.view(*before, flat[0].size(-2), flat[1].size(-1))
     return made if out is None else out.copy_(made)
 
 
@@ -109,8 +126,8 @@ def nan_to_num(
 ) -> Tensor:
     """`nan`, or 0, where `input` is not a number; `posinf` and `neginf`, or the largest and smallest numbers of its type, where it is infinite.
 
-    >>> import infinicore
-    >>> x = infinicore.from_list([1.0, float("nan"), float("inf")], dtype=infinicore.float32)
+    >>> import infinicore, math
+    >>> x = infinicore.from_list([1.0, math.nan, math.inf], dtype=infinicore.float32)
     >>> infinicore.nan_to_num(x, posinf=9).tolist()
     [1.0, 0.0, 9.0]
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from . import _core, _views
+from ._arguments import as_said_of
 from .creation import full, zeros
 from .dtype import int64
 from .tensor import Tensor
@@ -66,12 +67,21 @@ def scatter(
         raise ValueError(f"scatter(): reduce is {reduce!r}; None, 'add' or 'multiply' was expected")
     if not isinstance(src, Tensor):
         src = full([1] * index.ndim, src, dtype=input.dtype, device=input.device).broadcast_to(index.shape)
-    return _update(_blocks["scatter"], input, index, src, dim, _REDUCTIONS[reduce], out=out)
+    return _scattered("scatter", input, dim, index, src, _REDUCTIONS[reduce], out)
 
 
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`scatter` that adds."""
-    return _update(_blocks["scatter"], input, index, src, dim, 1, out=out)
+    return _scattered("scatter_add", input, dim, index, src, 1, out)
+
+
+def _scattered(
+    function: str, input: Tensor, dim: int, index: Tensor, src: Tensor, reduction: int, out: Tensor | None
+) -> Tensor:
+    try:
+        return _update(_blocks["scatter"], input, index, src, dim, reduction, out=out)
+    except (TypeError, ValueError) as error:
+        raise as_said_of(function, error, indices="index", updates="src") from None
 
 
 def index_add(
@@ -126,7 +136,10 @@ def one_hot(input: Tensor, num_classes: int) -> Tensor:
     [[0, 0, 1], [1, 0, 0]]
     """
     made = zeros([*input.shape, num_classes], dtype=int64, device=input.device)
-    return scatter(made, -1, input.unsqueeze(-1), 1, out=made)
+    try:
+        return scatter(made, -1, input.unsqueeze(-1), 1, out=made)
+    except (TypeError, ValueError) as error:
+        raise as_said_of("one_hot", error, index="input") from None
 
 
 def _true_places(input: Tensor) -> Tensor:

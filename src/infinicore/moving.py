@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from . import _core, _views
+from ._arguments import wrong_argument
 from .tensor import Tensor
 
 __all__ = [
@@ -37,6 +38,8 @@ def _made(like: Tensor, shape: list[int], out: Tensor | None, what: str) -> Tens
     """Where a result goes."""
     if out is None:
         return _core.empty(like._place, like.dtype, shape)
+    if not isinstance(out, Tensor):
+        raise TypeError(f"{what}(): out must be a Tensor, not {type(out).__name__}")
     if out.shape != shape:
         raise ValueError(f"{what}(): out has shape {out.shape}, not {shape}")
     if out.dtype is not like.dtype:
@@ -62,10 +65,14 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -
     >>> infinicore.cat([infinicore.ones([1, 2]), infinicore.zeros([2, 2])]).tolist()
     [[1.0, 1.0], [0.0, 0.0], [0.0, 0.0]]
     """
-    given = list(tensors)
+    try:
+        given = list(tensors)
+        shapes = [each.shape for each in given]
+    except (AttributeError, TypeError) as error:
+        raise wrong_argument(cat, locals()) or error from None
     if not given:
         raise ValueError("cat(): a tensor or more was expected")
-    first, shapes = given[0], [each.shape for each in given]
+    first = given[0]
     at = _views.dimension(dim, first.ndim, "cat")
     wanted = shapes[0][:at] + shapes[0][at + 1 :]
     for number, (each, sizes) in enumerate(zip(given, shapes, strict=True)):

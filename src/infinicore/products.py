@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 from . import _core, _views
+from ._arguments import as_said_of
 from .dtype import bfloat16, float16, float32, float64
 from .functions import matmul
 from .tensor import Tensor
@@ -78,12 +79,18 @@ def _added(
     function: str,
     input: Tensor,
     factors: tuple[Tensor, Tensor],
+    names: tuple[str, str],
     shape: list[int],
     numbers: tuple[float, float],
     out: Tensor | None,
 ) -> Tensor:
     """`beta * input + alpha` times the product of the factors, which are matrices, or as many as the result has."""
     left, right = factors
+    if left.size(-1) != right.size(-2):
+        raise ValueError(
+            f"{function}(): {names[0]} has shape {left.shape} and {names[1]} {right.shape}: {left.size(-1)} columns and {right.size(-2)} "
+            "rows; they must be as many"
+        )
     beta, alpha = (float(number) for number in numbers)
     if input.dtype is not left.dtype:
         raise TypeError(
@@ -98,7 +105,7 @@ def _added(
     result = _destination(function, left, shape, out)
     if out is not None and any(out._storage == each._storage for each in factors):
         # A factor could be written over while it is read.
-        return out.copy_(_added(function, input, factors, shape, numbers, None))
+        return out.copy_(_added(function, input, factors, names, shape, numbers, None))
     if not _takes(left, alpha):
         left, alpha = left * alpha, 1.0
     if beta:
@@ -107,14 +114,24 @@ def _added(
         if input is not out:
             shares = out is not None and input._storage == out._storage
             result.copy_((input.clone() if shares else input).broadcast_to(shape))
-    _blocks["gemm"](left, right, alpha, beta, out=result)
+    try:
+        _blocks["gemm"](left, right, alpha, beta, out=result)
+    except (TypeError, ValueError) as error:
+        raise as_said_of(function, error, input=names[0], other=names[1]) from None
     return result
 
 
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of two matrices."""
     _shaped("mm", {"input": (input, 2), "mat2": (mat2, 2)})
-    return matmul(input, mat2, out=out)
+    return _multiplied("mm", input, mat2, "mat2", out)
+
+
+def _multiplied(function: str, input: Tensor, other: Tensor, name: str, out: Tensor | None) -> Tensor:
+    try:
+        return matmul(input, other, out=out)
+    except (TypeError, ValueError) as error:
+        raise as_said_of(function, error, other=name) from None
 
 
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -129,7 +146,7 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
         raise ValueError(
             f"bmm(): input has {input.size(0)} matrices and mat2 {mat2.size(0)}; they must be as many. matmul() takes one for all"
         )
-    return matmul(input, mat2, out=out)
+    return _multiplied("bmm", input, mat2, "mat2", out)
 
 
 def bmm_strided(input: Tensor, mat2: Tensor, *, out: Tensor) -> Tensor:
@@ -140,7 +157,8 @@ def bmm_strided(input: Tensor, mat2: Tensor, *, out: Tensor) -> Tensor:
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of a matrix and a vector."""
     _shaped("mv", {"input": (input, 2), "vec": (vec, 1)})
-    made = matmul(input, vec.unsqueeze(1), out=None if out is None else out.unsqueeze(-1))
+    to = None if out is None else out.unsqueeze(-1)
+    made = _multiplied("mv", input, vec.unsqueeze(1), "vec", to)
     return made.squeeze(1) if out is None else out
 
 
@@ -170,7 +188,7 @@ def addmm(
     """`beta * input + alpha * mat1 * mat2`, rounded once. `input` is broadcast; with `beta` 0 it is not read. `out` may be `input`."""
     _shaped("addmm", {"mat1": (mat1, 2), "mat2": (mat2, 2)})
     shape = [mat1.size(0), mat2.size(1)]
-    return _added("addmm", input, (mat1, mat2), shape, (beta, alpha), out)
+    return _added("addmm", input, (mat1, mat2), ("mat1", "mat2"), shape, (beta, alpha), out)
 
 
 def baddbmm(
@@ -195,7 +213,7 @@ def baddbmm(
             f"baddbmm(): batch1 has {batch1.size(0)} matrices and batch2 {batch2.size(0)}; they must be as many"
         )
     shape = [batch1.size(0), batch1.size(1), batch2.size(2)]
-    return _added("baddbmm", input, (batch1, batch2), shape, (beta, alpha), out)
+    return _added("baddbmm", input, (batch1, batch2), ("batch1", "batch2"), shape, (beta, alpha), out)
 
 
 def addmv(
@@ -207,7 +225,8 @@ def addmv(
         raise ValueError(f"addmv(): input has shape {input.shape}; a vector was expected")
     column = input.unsqueeze(-1) if input.ndim else input
     to = None if out is None else column if out is input else out.unsqueeze(-1)
-    made = _added("addmv", column, (mat, vec.unsqueeze(1)), [mat.size(0), 1], (beta, alpha), to)
+    factors, shape = (mat, vec.unsqueeze(1)), [mat.size(0), 1]
+    made = _added("addmv", column, factors, ("mat", "vec"), shape, (beta, alpha), to)
     return made.squeeze(1) if out is None else out
 
 

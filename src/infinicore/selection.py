@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import _core
+from ._views import integer
 from .creation import empty, full
 from .dtype import float32, int32, int64
 from .tensor import Tensor
@@ -21,7 +22,11 @@ def _place(function: str, input: Tensor, dim: int) -> int:
     if not isinstance(input, Tensor):
         raise TypeError(f"{function}(): input must be a Tensor, not {type(input).__name__}")
     count = max(input.ndim, 1)
-    if not -count <= dim < count:
+    try:
+        is_there = -count <= dim < count
+    except (TypeError, ValueError):
+        is_there = -count <= integer(dim, function, "dim") < count
+    if not is_there:
         raise IndexError(f"{function}(): dim is {dim}, but must be from {-count} to {count - 1}")
     return dim % count
 
@@ -59,7 +64,11 @@ def topk(
     """
     place = _place("topk", input, dim)
     rows = _as_rows(input)
-    if k < 0 or k > rows.size(place):
+    try:
+        is_there = 0 <= k <= rows.size(place)
+    except (TypeError, ValueError):
+        is_there = 0 <= integer(k, "topk", "k") <= rows.size(place)
+    if not is_there:
         raise ValueError(
             f"topk(): k is {k}, but must be from 0 to {rows.size(place)}, the size of dimension {dim}"
         )

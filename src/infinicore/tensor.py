@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from . import _core, _views
+from ._arguments import as_said_of
 from ._places import place_for
 from .dtype import bool as _bool_dtype
-from .dtype import to_numpy_dtype
+from .dtype import meant_by, to_numpy_dtype
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -72,11 +75,13 @@ class Tensor(_core.TensorBase):
 
     def view(self, *shape: int | Sequence[int]) -> Tensor:
         """The same memory with another shape; one size may be -1. ValueError where strides cannot say that."""
-        return self._strided(*_views.viewed(self.shape, self.stride(), _views.sizes(shape)), 0)
+        return self._strided(
+            *_views.viewed(self.shape, self.stride(), _views.sizes(shape, "view", "shape")), 0
+        )
 
     def reshape(self, *shape: int | Sequence[int]) -> Tensor:
         """As view(), of a contiguous copy where the memory does not allow it."""
-        wanted = _views.sizes(shape)
+        wanted = _views.sizes(shape, "reshape", "shape")
         try:
             return self.view(wanted)
         except ValueError:
@@ -92,18 +97,18 @@ class Tensor(_core.TensorBase):
         made = self._permuted(*dims)
         if made is not None:
             return made
-        order = [_views.dimension(dim, self.ndim, "permute") for dim in _views.sizes(dims)]
+        given = _views.sizes(dims, "permute", "dims")
+        order = [_views.dimension(dim, self.ndim, "permute") for dim in given]
         if sorted(order) != list(range(self.ndim)):
-            raise ValueError(
-                f"permute({_views.sizes(dims)}): each of the {self.ndim} dimensions was expected once"
-            )
+            raise ValueError(f"permute({given}): each of the {self.ndim} dimensions was expected once")
         shape, strides = self.shape, self.stride()
         return self._strided([shape[d] for d in order], [strides[d] for d in order], 0)
 
     def transpose(self, dim0: int, dim1: int) -> Tensor:
         """Two dimensions exchanged."""
         order = list(range(self.ndim))
-        first, second = (_views.dimension(dim, self.ndim, "transpose") for dim in (dim0, dim1))
+        first = _views.dimension(dim0, self.ndim, "transpose", "dim0")
+        second = _views.dimension(dim1, self.ndim, "transpose", "dim1")
         order[first], order[second] = second, first
         return self.permute(order)
 
@@ -120,6 +125,10 @@ class Tensor(_core.TensorBase):
         if made is not None:
             return made
         at = _views.dimension(dim, self.ndim, "narrow")
+        start, length = (
+            _views.integer(start, "narrow", "start"),
+            _views.integer(length, "narrow", "length"),
+        )
         size = self.size(at)
         first = start + size if start < 0 else start
         if length < 0 or not 0 <= first <= size - length:
@@ -142,7 +151,9 @@ class Tensor(_core.TensorBase):
 
     def broadcast_to(self, *size: int | Sequence[int]) -> Tensor:
         """Repeated to a larger shape, in the same memory: every repetition is the same elements."""
-        return self._strided(*_views.broadcast(self.shape, self.stride(), _views.sizes(size)), 0)
+        return self._strided(
+            *_views.broadcast(self.shape, self.stride(), _views.sizes(size, "broadcast_to", "size")), 0
+        )
 
     @property
     def T(self) -> Tensor:
@@ -181,7 +192,12 @@ class Tensor(_core.TensorBase):
                 device = given
             else:
                 raise TypeError("to() takes a device and a dtype, each once")
-        place = self._place if device is None else place_for(device)
+        try:
+            place = self._place if device is None else place_for(device)
+        except Exception:
+            if (wrong := _not_a_device(device)) is None:
+                raise
+            raise wrong from None
         wanted = self.dtype if dtype is None else dtype
         if place is self._place and wanted is self.dtype and not copy:
             return self
@@ -199,7 +215,10 @@ class Tensor(_core.TensorBase):
 
             copy_between(self, src)
         elif src.dtype is self.dtype:
-            _copy_elements(src, out=self)
+            try:
+                _copy_elements(src, out=self)
+            except ValueError as error:
+                raise as_said_of("copy_", error, input="src", out="the tensor") from None
         else:
             _cast(src, self)
         return self
@@ -314,10 +333,24 @@ class Tensor(_core.TensorBase):
 
     # ---- operators -----------------------------------------------------------------------------------------------------
 
-    def __matmul__(self, other: Tensor) -> Tensor:
+    def __matmul__(self, other: Any) -> Tensor:
         from .functions import matmul
 
-        return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+        if isinstance(other, Tensor):
+            return matmul(self, other)
+        _refuse_array(other)
+        return NotImplemented
+
+    def __rmatmul__(self, other: Any) -> Tensor:
+        _refuse_array(other)
+        return NotImplemented
+
+
+def _refuse_array(other: Any) -> None:
+    if hasattr(other, "__array_interface__"):
+        raise TypeError(
+            f"a tensor and a {type(other).__name__}: make a tensor of it first, infinicore.from_numpy(array)"
+        )
 
 
 def _restored(array: Any, dtype: _core.dtype, device: str) -> Tensor:
@@ -327,24 +360,45 @@ def _restored(array: Any, dtype: _core.dtype, device: str) -> Tensor:
     return from_numpy(array, dtype=dtype, device=device)
 
 
+def _not_a_device(given: Any) -> TypeError | None:
+    """The error of `to()` for what names a type of elements, or nothing that it takes."""
+    meant = meant_by(given)
+    if meant is None and (isinstance(given, str) or isinstance(getattr(given, "type", None), str)):
+        return None
+    hint = ", such as infinicore.float32" if meant is None else f"; {meant!r} is one"
+    return TypeError(f"to(): {given!r} is neither a device, such as 'cuda:0', nor an infinicore.dtype{hint}")
+
+
 def _cast(src: Tensor, out: Tensor) -> None:
     if src.dtype.is_complex or out.dtype.is_complex:
         raise TypeError(
             f"{src.dtype!r} cannot be converted to {out.dtype!r}: there is no cast of complex types"
         )
-    _core.operators["cast"](src, out=out)
+    try:
+        _core.operators["cast"](src, out=out)
+    except ValueError as error:
+        raise as_said_of("copy_", error, input="src", out="the tensor") from None
+
+
+_NUMBERS = ("__float__", "__index__", "__complex__")
 
 
 def _element(value: Any, dtype: _core.dtype) -> bytes:
     """The bytes of one element. TypeError for a fraction where there are integers, OverflowError for what does not fit."""
     value = value.item() if hasattr(value, "item") else value
-    # Zeros have a sign, which equality does not see.
-    return _encoded(value, dtype) if value else _encode(value, dtype)
+    if value:  # zeros have a sign, which equality does not see
+        try:
+            return _encoded(value, dtype)
+        except TypeError:  # of a wrong type, or of one that has no hash: said below
+            pass
+    return _encode(value, dtype)
 
 
 def _encode(value: Any, dtype: _core.dtype) -> bytes:
     import numpy
 
+    if not isinstance(value, (int, float)) and not any(hasattr(value, each) for each in _NUMBERS):
+        raise TypeError(f"a number was expected for elements of {dtype!r}, not {type(value).__name__}")
     if isinstance(value, complex) and not dtype.is_complex:
         raise TypeError(f"{value!r} is complex, and elements are {dtype!r}")
     has_fractions = dtype.is_floating_point or dtype.is_complex
@@ -363,5 +417,16 @@ def _encode(value: Any, dtype: _core.dtype) -> bytes:
 _encoded = lru_cache(maxsize=1024, typed=True)(_encode)
 
 
+class _Module(ModuleType):
+    """This module, which users of PyTorch take for its function."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        raise TypeError(
+            "infinicore.tensor is a module, not a function: infinicore.from_list([1.0, 2.0], dtype=infinicore.float32) makes a tensor "
+            "of a list, infinicore.from_numpy(array) of an array"
+        )
+
+
+sys.modules[__name__].__class__ = _Module
 _core.register_tensor(Tensor)
 _core.set_encoder(_element)

@@ -118,7 +118,7 @@ def test_what_is_refused() -> None:
         infinicore.gather(x, 1, integers([[0]] * 5))
     with pytest.raises(ValueError, match="dim must be a dimension of input"):
         infinicore.gather(x, 2, integers([[0]]))
-    with pytest.raises(ValueError, match="indices must have as many dimensions as updates"):
+    with pytest.raises(ValueError, match="index must have as many dimensions as src"):
         infinicore.scatter(x, 1, integers([[0, 1]]), tensor(1, 1))
     with pytest.raises(ValueError, match="reduce is 'mean'"):
         infinicore.scatter(x, 1, integers([[0, 1]]), tensor(1, 2), reduce="mean")

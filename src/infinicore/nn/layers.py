@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from .. import _core
-from ..functions import matmul
+from .._arguments import as_said_of, wrong_argument
 from ..indexing import one_hot
 from ..moving import pad, pixel_shuffle, pixel_unshuffle, unfold
 from ..products import bilinear
@@ -63,13 +63,28 @@ def linear(
     >>> infinicore.nn.functional.linear(x, w).tolist()
     [[3.0, 3.0]]
     """
-    if weight.ndim != 2 or input.ndim < 1 or input.size(-1) != weight.size(1):
+    try:
+        fits = weight.ndim == 2 and input.ndim >= 1 and input.size(-1) == weight.size(1)
+    except AttributeError as error:
+        raise wrong_argument(linear, locals()) or error from None
+    if not fits:
         raise ValueError(
             f"linear(): input has shape {input.shape} and weight {weight.shape}; weight must have two dimensions, the second as large "
             "as the last of input"
         )
-    if out is None and bias is None and input.ndim == 2 and input.dtype is weight.dtype:  # one token, often
-        return _product(input, weight.permute(1, 0), alpha, 0.0)
+    if input.dtype is not weight.dtype:
+        raise TypeError(
+            f"linear(): weight is {weight.dtype.name}, but input is {input.dtype.name}; they must be the same, and .to() converts"
+        )
+    try:
+        if out is None and bias is None and input.ndim == 2:  # one token, often
+            return _product(input, weight.permute(1, 0), alpha, 0.0)
+        return _linear(input, weight, bias, alpha, out)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise wrong_argument(linear, locals()) or as_said_of("linear", error, other="weight") from None
+
+
+def _linear(input: Tensor, weight: Tensor, bias: Tensor | None, alpha: float, out: Tensor | None) -> Tensor:
     rows = input if input.ndim == 2 else input.reshape(-1, input.size(-1))
     shape = [*input.shape[:-1], weight.size(0)]
     if out is not None and out.shape != shape:
@@ -78,9 +93,12 @@ def linear(
     target = out
     if out is not None and out.ndim != 2:
         target = out.view(-1, weight.size(0)) if direct else None
-    made = matmul(rows, weight.permute(1, 0), alpha=alpha, out=target)
+    made = _product(rows, weight.permute(1, 0), alpha, 0.0, out=target)
     if bias is not None:
-        made += bias
+        try:
+            made += bias
+        except (TypeError, ValueError) as error:
+            raise as_said_of("linear", error, input="the product", other="bias") from None
     if direct and out is not None:
         return out
     result = made if input.ndim == 2 else made.view(*shape)
@@ -110,10 +128,14 @@ def flash_attention(
         raise ValueError(
             "flash_attention(): there are no masks and no dropout; total_kv_len and is_causal say what is seen"
         )
-    if scale is None:
-        scale = 1 / math.sqrt(max(query.shape[-1], 1))
     attend = _core.building_blocks["flash_attention"]
-    return attend(query, key, value, total_kv_len, scale, int(is_causal), out=out)
+    try:
+        if scale is None:
+            scale = 1 / math.sqrt(max(query.shape[-1], 1))
+        return attend(query, key, value, total_kv_len, scale, int(is_causal), out=out)
+    except (AttributeError, IndexError, TypeError, ValueError) as error:
+        wrong = wrong_argument(flash_attention, locals())
+        raise wrong or as_said_of("flash_attention", error, q="query", k="key", v="value") from None
 
 
 def scaled_dot_product_attention(
@@ -133,14 +155,18 @@ def scaled_dot_product_attention(
     Where there are as many queries as keys both rules are one; otherwise `flash_attention` is what a cache of keys needs, and
     is_causal is refused here.
     """
-    if is_causal and query.shape[-2:-1] != key.shape[-2:-1]:
-        raise ValueError(
-            f"scaled_dot_product_attention(): is_causal with {query.shape[-2]} queries and {key.shape[-2]} keys; flash_attention() "
-            "counts from the last key, as decoding with a cache needs it"
+    try:
+        if is_causal and query.shape[-2:-1] != key.shape[-2:-1]:
+            raise ValueError(
+                f"scaled_dot_product_attention(): is_causal with {query.shape[-2]} queries and {key.shape[-2]} keys; flash_attention() "
+                "counts from the last key, as decoding with a cache needs it"
+            )
+        return flash_attention(
+            query, key, value, None, attn_mask, dropout_p, is_causal, scale, enable_gqa, out=out
         )
-    return flash_attention(
-        query, key, value, None, attn_mask, dropout_p, is_causal, scale, enable_gqa, out=out
-    )
+    except (AttributeError, IndexError, TypeError, ValueError) as error:
+        wrong = wrong_argument(scaled_dot_product_attention, locals())
+        raise wrong or as_said_of("scaled_dot_product_attention", error) from None
 
 
 def causal_conv1d(
