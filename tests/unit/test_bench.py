@@ -345,6 +345,13 @@ def test_wrong_use_is_told_before_anything_is_measured(words: list[str], said: s
         ("[]", "is no result of"),
         ('{"what": "infinirt bench", "schema": 99}', "has format 99"),
         ('{"what": "infinirt bench", "schema": 1, "results": [{"id": "x"}]}', "result 0 has no group"),
+        ('{"what": "infinirt bench", "schema": 1}', "there is no list of results"),
+        ('{"what": "infinirt bench", "schema": 1, "results": {}}', "there is no list of results"),
+        ('{"what": "infinirt bench", "schema": 1, "results": []}', "there is no device"),
+        (
+            '{"what": "infinirt bench", "schema": 1, "results": [], "device": {"name": "x"}}',
+            "device has no device",
+        ),
     ],
 )
 def test_files_that_are_no_results(text: str, said: str, tmp_path: Path) -> None:
@@ -353,6 +360,46 @@ def test_files_that_are_no_results(text: str, said: str, tmp_path: Path) -> None
     with pytest.raises(document.BadFile, match=said):
         document.read(str(path))
     assert said in told("--load", str(path), status=2).stderr
+
+
+@pytest.mark.parametrize(
+    "part", ["device", "machine", "pace", "peers", "settings", "skipped", "version", "when"]
+)
+def test_files_that_lack_a_part(part: str, data: dict[str, Any], tmp_path: Path) -> None:
+    path = str(tmp_path / "old.json")
+    document.write(path, {key: value for key, value in data.items() if key != part})
+    said = told("--load", path, "--html", str(tmp_path / "page.html"), status=2).stderr
+    assert f"there is no {part}; it is no whole result" in said
+
+
+# ---- a part of a file
+
+
+def test_a_part_of_a_file_is_shown(data: dict[str, Any], tmp_path: Path) -> None:
+    run, out = str(tmp_path / "run.json"), str(tmp_path / "out.json")
+    document.write(run, data)
+    said = told("--load", run, "--group", "graphs", "--group", "memory.copy", "--json", out).stdout
+    assert "copy within the device" in said
+    assert "record an event" not in said
+    assert document.read(out)["results"] == only(data, "graphs", "memory.copy")["results"]
+
+
+def test_a_part_of_two_files_is_compared(data: dict[str, Any], tmp_path: Path) -> None:
+    slow, run = str(tmp_path / "slow.json"), str(tmp_path / "run.json")
+    data = without_spread(data)
+    document.write(run, data)
+    document.write(slow, slowed(data, "runtime.event-record", 100))
+    told("--load", slow, "--compare", run, "--group", "runtime", status=1)
+    said = told("--load", slow, "--compare", run, "--group", "graphs").stdout
+    assert "0 slower" in said
+    assert "not measured this time" not in said
+
+
+def test_a_part_that_a_file_does_not_have(data: dict[str, Any], tmp_path: Path) -> None:
+    run = str(tmp_path / "run.json")
+    document.write(run, only(data, "memory.copy"))
+    said = told("--load", run, "--group", "graphs", status=2).stderr
+    assert f"{run} has nothing of graphs; it has the groups memory, and the cases memory.copy" in said
 
 
 def test_the_list() -> None:

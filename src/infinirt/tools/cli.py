@@ -125,7 +125,7 @@ def bench(
         list[str] | None,
         typer.Option(
             help="Only runtime, memory, allocator, graphs, operators or collectives, or the id of one case, as --list "
-            "shows it; repeatable."
+            "shows it, of what is measured or loaded; repeatable."
         ),
     ] = None,
     quick: Annotated[

@@ -61,7 +61,8 @@ def main(
     if not console.is_terminal:
         console = Console(width=PIPED)
     try:
-        check_groups(groups)
+        if listing or not load:  # a file of another version may have others
+            check_groups(groups)
         if listing:
             list_cases(groups, console)
             return OK
@@ -75,7 +76,9 @@ def main(
         if plugins or imports:
             bring(device, plugins, imports)
         if load:
-            data = document.read(load)
+            data = document.part_of(document.read(load), groups, load)
+            if before is not None:  # what was not asked for is not missed either
+                before = {**before, "results": document.among(before["results"], groups)}
         else:
             data = measure(device, groups, pace_of(quick, rounds), with_peers, quick)
     except (BadUse, document.BadFile, infinirt.InfiniRTError, ValueError) as error:

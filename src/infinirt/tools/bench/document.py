@@ -82,6 +82,14 @@ def entry(case: Case, contender: str, timing: Timing) -> dict[str, Any]:
     }
 
 
+PARTS: dict[str, tuple[str, ...]] = {
+    "device": ("device", "name"),
+    "machine": ("system", "cores", "python"),
+    "pace": ("rounds", "round_seconds"),
+    "peers": (),
+    "settings": (),
+}
+"""What a whole file has beside its results, and what is read of each part."""
 NEEDED = ("id", "group", "title", "axis", "at", "contender", "unit", "more_is_better", "value", "low", "high")
 
 
@@ -98,11 +106,45 @@ def read(path: str) -> dict[str, Any]:
         raise BadFile(
             f"{path} has format {data.get('schema')}; this version reads {SCHEMA}: measure again with it"
         )
-    for number, result in enumerate(data.get("results", ())):
+    problem = incomplete(data)
+    if problem:
+        raise BadFile(f"{path}: {problem}; it is no whole result of `infinirt bench --json`: measure again")
+    return data
+
+
+def incomplete(data: dict[str, Any]) -> str:
+    """What a file lacks, so that nothing can be shown of it; empty where it is whole."""
+    if not isinstance(data.get("results"), list):
+        return "there is no list of results"
+    for number, result in enumerate(data["results"]):
         missing = [key for key in NEEDED if not isinstance(result, dict) or key not in result]
         if missing:
-            raise BadFile(f"{path}: result {number} has no {', '.join(missing)}")
-    return data
+            return f"result {number} has no {', '.join(missing)}"
+    for part, keys in PARTS.items():
+        if not isinstance(data.get(part), dict):
+            return f"there is no {part}"
+        missing = [key for key in keys if key not in data[part]]
+        if missing:
+            return f"{part} has no {', '.join(missing)}"
+    missing = [key for key in ("skipped", "version", "when") if key not in data]
+    return f"there is no {', '.join(missing)}" if missing else ""
+
+
+def part_of(data: dict[str, Any], groups: tuple[str, ...], path: str) -> dict[str, Any]:
+    """The results of the groups and cases that are wanted; all where nothing is. BadFile where the file has nothing of one."""
+    there = {name for result in data["results"] for name in (result["group"], result["id"])}
+    missing = [name for name in groups if name not in there]
+    if missing:
+        known = [
+            ", ".join(dict.fromkeys(result[key] for result in data["results"])) for key in ("group", "id")
+        ]
+        has = f"the groups {known[0]}, and the cases {known[1]}" if there else "no results at all"
+        raise BadFile(f"{path} has nothing of {', '.join(missing)}; it has {has}")
+    return {**data, "results": among(data["results"], groups)}
+
+
+def among(results: list[dict[str, Any]], groups: tuple[str, ...]) -> list[dict[str, Any]]:
+    return [result for result in results if not groups or {result["group"], result["id"]} & {*groups}]
 
 
 def write(path: str, data: dict[str, Any]) -> None:
