@@ -48,6 +48,7 @@ def test_demo_reports_every_step_on_every_device() -> None:
     assert [entry["device"] for entry in report if entry["device"].startswith("cpu:")] == ["cpu:0", "cpu:1"]
     for entry in report:
         assert [step["ok"] for step in entry["steps"]] == [True] * 5, entry
+        assert entry["steps"][1]["seen"].startswith("the second fill of 64 MiB took ")  # not the first touch
         assert "1024" in entry["steps"][-1]["seen"]  # the error's message names the allocation's size
 
 
