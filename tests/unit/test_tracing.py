@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import infinirt
+from infinirt import tracing
 from infinirt.tracing import scratch_folder
 from infinirt.tracing.chrome import chrome_trace
 from infinirt.tracing.records import Call, Process, Work, read_file
@@ -246,6 +248,47 @@ def test_order_on_a_vendors_streams_is_taken_from_the_calls() -> None:
     ]  # the first kernel's end, the second's beginning; the third waits for nothing
 
 
+def test_the_summary_prints_as_the_tables_of_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # a terminal, for whoever asks
+    device = infinirt.Device("cpu")
+    trace = infinirt.trace(tmp_path / "out.json")
+    assert repr(trace) == f"<trace {tmp_path / 'out.json'}: no result yet>"
+    with trace, infinirt.range("[bold]a part[/]"):
+        assert repr(trace) == f"<trace {tmp_path / 'out.json'}: running>"
+        stream = device.create_stream()
+        device.allocate(64, stream=stream).fill(1, stream=stream)
+        stream.sync()
+    shown = str(trace.summary)
+    for words in (
+        "Work by operation",
+        "Ranges",
+        "Calls",
+        "Streams",
+        "infinirtMemsetAsync",
+        "in all; streams busy",
+    ):
+        assert words in shown
+    assert "[bold]a part[/]" in shown  # names are no markup
+    assert "\x1b" not in shown
+    assert sum(line.total for line in trace.summary.ranges) <= trace.summary.duration
+    assert max(map(len, shown.splitlines())) <= 120
+    calls = sum(line.count for line in trace.summary.calls)
+    assert re.fullmatch(
+        rf"<trace .*/out\.json: {calls} calls, 1 piece of work on 1 stream, [\d.]+ ms>", str(trace)
+    )
+
+
+def test_the_summary_prints_what_the_command_prints(tmp_path: Path) -> None:
+    script, raw = tmp_path / "script.py", tmp_path / "raw"
+    script.write_text("import infinirt; infinirt.Device('cpu').allocate(64).fill(1)")
+    done = infinirt_trace("-o", "", "--raw", str(raw), str(script))
+    assert done.returncode == 0, done.stderr
+    shown = [line.rstrip() for line in done.stderr.splitlines()]
+    assert shown == str(tracing.convert(raw, None)[1]).splitlines()
+
+
 def test_a_second_trace_warns_and_changes_nothing(tmp_path: Path) -> None:
     with infinirt.trace(tmp_path / "out.json") as outer:
         with (
@@ -255,6 +298,7 @@ def test_a_second_trace_warns_and_changes_nothing(tmp_path: Path) -> None:
             infinirt.Device("cpu").sync()
         with pytest.raises(RuntimeError, match="another one was running"):
             _ = inner.summary
+        assert "part of another one" in repr(inner)
     assert outer.summary.calls
     assert not (tmp_path / "in.json").exists()
     with pytest.raises(OSError, match="no such"), infinirt.trace(tmp_path / "no such folder" / "out.json"):

@@ -123,13 +123,30 @@ class trace:  # named as a function: it is called like one
 
     @property
     def summary(self) -> Summary:
-        """Where the time went; after the block."""
+        """Where the time went; after the block. `print(trace.summary)` shows it as tables."""
         return self._finished()[1]
 
     @property
     def processes(self) -> list[Process]:
         """All that was recorded; after the block."""
         return self._finished()[0]
+
+    def __repr__(self) -> str:
+        return f"<trace {self.path}: {self._state()}>"
+
+    def _state(self) -> str:
+        if self._result is None:
+            if self._was_inside:
+                return "part of another one, which was running"
+            return "running" if self._folder else "no result yet"
+        processes, summary = self._result
+        calls = sum(len(process.calls) for process in processes)
+        work = sum(line.count for line in summary.operations)
+        return (
+            f"{calls} {'call' if calls == 1 else 'calls'}, {work} {'piece' if work == 1 else 'pieces'} of work on "
+            f"{len(summary.streams)} {'stream' if len(summary.streams) == 1 else 'streams'}, "
+            f"{summary.duration / 1e6:.3g} ms"
+        )
 
     def _finished(self) -> tuple[list[Process], Summary]:
         if self._result is None:

@@ -46,8 +46,10 @@ class StreamLine:
 
 @dataclass(slots=True)
 class Summary:
+    """Where the time went. `print(summary)` shows the tables that `infinirt trace` shows. Times are nanoseconds."""
+
     duration: int = 0
-    """From the first call or piece of work to the last."""
+    """From the first call, range or piece of work to the last."""
     operations: list[Line] = field(default_factory=list)
     calls: list[Line] = field(default_factory=list)
     ranges: list[Line] = field(default_factory=list)
@@ -63,6 +65,11 @@ class Summary:
 
     def to_json(self) -> dict[str, object]:
         return asdict(self)
+
+    def __str__(self) -> str:
+        from .text import as_text
+
+        return as_text(self)
 
 
 def summarise(processes: Iterable[Process]) -> Summary:
@@ -81,6 +88,7 @@ def summarise(processes: Iterable[Process]) -> Summary:
             if call.function.endswith("Synchronize"):
                 result.synchronising += call.end - call.begin
         for part in process.ranges:
+            ends += (part.begin, part.end)
             ranges.setdefault(part.name, Line(part.name)).add(part.end - part.begin)
         for work in process.work:
             ends += (work.begin, work.end)
