@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from . import findings as kinds
 from .clocks import Clock, Stack, Timeline, Work, begin, join_all, joined
-from .findings import Finding, Place, bytes_at, described, made, named, on, site, where
+from .findings import Finding, Place, bytes_at, described, made, named, on, shown_frame, site, where
 from .graphs import Action, Anything, Begin, End, Executable, Graph, Node, Touch
 from .memory import Access, Allocation, Memory, Segment
 
@@ -168,7 +168,7 @@ class Checker:
             capture.ends[stream] = (node,)
             return
         start = begin(stream.timeline, call, stack, joined(self._clock_before(stream), executable.ended))
-        at = f"launched at {stack[0]}" if stack else "launched"
+        at = f"launched at {shown_frame(stack[0])}" if stack else "launched"
         clocks: dict[Node, Clock] = {}
         for node, timeline in executable.timelines():
             before = joined(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
 import os
 from collections.abc import Iterable
@@ -33,7 +34,7 @@ class Place:
     stack: Stack
 
     def lines(self) -> list[str]:
-        shown = self.stack or ("(no Python code: called from C)",)
+        shown = [shown_frame(frame) for frame in self.stack] or ["(no Python code: called from C)"]
         source = source_of(self.stack)
         return [
             self.what,
@@ -101,7 +102,7 @@ def bytes_at(begin: int, end: int) -> str:
 def described(allocation: Allocation) -> str:
     where = f", allocated by {allocation.call}"
     if allocation.stack:
-        where += f" at {allocation.stack[0]}"
+        where += f" at {shown_frame(allocation.stack[0])}"
     return f"{allocation.size:,} bytes of {allocation.kind} at {allocation.base:#x}{where}"
 
 
@@ -111,17 +112,38 @@ def _place(frame: str) -> tuple[str, int]:
     return file, int(line) if line.isdigit() else 0
 
 
+def _here() -> str:
+    try:
+        return os.path.join(os.getcwd(), "")
+    except OSError:  # the folder is gone
+        return ""
+
+
+_BEGAN_IN = _here()  # a program may go elsewhere later
+
+
+@functools.cache
+def full_path(file: str) -> str:
+    """The whole path of a file by the name that the program was begun with; what is no file ("<string>") as it is."""
+    return file if file.startswith("<") else os.path.normpath(os.path.join(_BEGAN_IN, file))
+
+
+def shown_frame(frame: str) -> str:
+    """A frame, or a file, as reports write it: within the folder that the program was begun in from there, else in full."""
+    return frame.removeprefix(_BEGAN_IN)
+
+
 def source_of(stack: Stack) -> str:
     """What the program says there; nothing where its text is not to be had."""
     return linecache.getline(*_place(stack[0])).strip() if stack else ""
 
 
 def where(stack: Stack) -> str:
-    """The innermost place, in short: "race.py:8"."""
+    """The innermost place, in short: "tests/race.py:8"."""
     if not stack:
         return "a place in C"
     file, line = _place(stack[0])
-    return f"{os.path.basename(file)}:{line}"
+    return f"{shown_frame(file)}:{line}"
 
 
 def named(work: Work) -> str:

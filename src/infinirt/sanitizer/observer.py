@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import itertools
 import os
 import sys
 import sysconfig
@@ -19,7 +20,7 @@ from ..__main__ import installed_root
 from .calls import Call, Calls, Declared
 from .checker import Checker, Device
 from .clocks import Stack
-from .findings import Finding
+from .findings import Finding, full_path
 from .host_memory import HostMemory
 
 _POINTER = ctypes.sizeof(ctypes.c_void_p)
@@ -97,6 +98,7 @@ class Sanitizer:
         self._library = ctypes.CDLL(str(installed_root() / "lib" / "libinfinirt.so.1"))
         self._process = os.getpid()
         self._running = False
+        self._outside: FrameType | None = None
         self.problems: list[str] = []  # of the checker itself
 
     @property
@@ -114,7 +116,9 @@ class Sanitizer:
     def findings(self) -> list[Finding]:
         return self._checker.findings
 
-    def start(self) -> None:
+    def start(self, outside: FrameType | None = None) -> None:
+        """`outside`: the frame that calls the program, which no stack shows, nor what called that one."""
+        self._outside = outside
         callback = _CALLBACK(self._call_ended)
         observer = _Observer(ctypes.sizeof(_Observer), None, _CALLBACK(), callback, None, None)
         _kept.extend((callback, observer))
@@ -126,6 +130,7 @@ class Sanitizer:
         """Looks on no longer."""
         if self._running and os.getpid() == self._process:
             self._running = False
+            self._outside = None
             self._set(None)
             with self._lock:
                 self._take_untold()
@@ -176,7 +181,7 @@ class Sanitizer:
         gc.disable()
         try:
             with self._lock:
-                self._host_memory.touched(address, writes, _stack(sys._getframe(1)))
+                self._host_memory.touched(address, writes, _stack(sys._getframe(1), self._outside))
         finally:
             if collects:
                 gc.enable()
@@ -202,7 +207,7 @@ class Sanitizer:
             seen.created,
             ((seen.device_type or b"cpu").decode(), seen.device),
             threading.get_ident(),
-            _stack(observing.f_back if observing else None),
+            _stack(observing.f_back if observing else None, self._outside),
             [_declared(seen.accesses[i]) for i in range(seen.access_count)],
         )
 
@@ -278,16 +283,16 @@ def _is_hidden(file: str) -> bool:
     return file.startswith(_HIDDEN) and "site-packages" not in file.removeprefix(_SITE)
 
 
-def _stack(frame: FrameType | None) -> Stack:
+def _stack(frame: FrameType | None, outside: FrameType | None) -> Stack:
     """The program's own lines, the innermost first; the runtime's and Python's are left out."""
-    return tuple(_lines(frame))[:_DEEPEST]
+    return tuple(itertools.islice(_lines(frame, outside), _DEEPEST))
 
 
-def _lines(frame: FrameType | None) -> Iterator[str]:
-    while frame is not None:
+def _lines(frame: FrameType | None, outside: FrameType | None) -> Iterator[str]:
+    while frame is not None and frame is not outside:
         code = frame.f_code
         if code.co_filename.startswith(_HERE):
             return  # who called the program
         if not _is_hidden(code.co_filename):
-            yield f"{code.co_filename}:{frame.f_lineno} in {code.co_name}"
+            yield f"{full_path(code.co_filename)}:{frame.f_lineno} in {code.co_name}"
         frame = frame.f_back

@@ -5,6 +5,7 @@ Leaks are not looked for: fixtures and caches outlive tests.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator
 
 import pytest
@@ -21,7 +22,9 @@ def pytest_configure() -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     sanitizer = Sanitizer()
-    sanitizer.start()
+    sanitizer.start(
+        outside=sys._getframe(1)
+    )  # of pluggy, which calls the test, too: what is pytest's own ends there
     try:
         result = yield
     finally:
