@@ -195,7 +195,9 @@ class ShapeBase:
     ) -> None: ...
 
 def register_class(
-    name: Literal["Device", "Stream", "Event", "Buffer", "MemoryPool", "CachingPool"], type: type, /
+    name: Literal["Device", "Stream", "Event", "EventOptions", "Buffer", "MemoryPool", "CachingPool"],
+    type: type,
+    /,
 ) -> None: ...
 def set_error_factory(factory: Callable[[int, str], InfiniRTError], /) -> None: ...
 

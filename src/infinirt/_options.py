@@ -31,5 +31,4 @@ class Options:
 
     def __repr__(self) -> str:
         named = zip(type(self).__annotations__, self._values(), strict=True)
-        named = zip(type(self).__annotations__, self._values(), strict=True)
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in named)})"

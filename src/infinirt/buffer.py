@@ -59,6 +59,8 @@ class Buffer(_core.BufferBase):
         """
         if mr is not None and owner is not None:
             raise ValueError("either a memory resource frees the memory or an owner does, not both")
+        if mr is not None and not hasattr(mr, "deallocate"):
+            raise TypeError(f"mr must be a memory resource, which has deallocate(), not {type(mr).__name__}")
         if device is None:
             device = _device_of(ptr, mr)
         order = None if stream is None and mr is None else _core.resolve_stream(stream, device)

@@ -96,6 +96,7 @@ class Event(_core.EventBase):
 
 
 _core.register_class("Event", Event)
+_core.register_class("EventOptions", EventOptions)
 
 
 def _with_advice(error: InfiniRTError, start: Event, end: Event) -> InfiniRTError:

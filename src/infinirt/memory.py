@@ -14,6 +14,7 @@ Adaptors (`infinirt.adaptors`) are resources around another resource, to be comb
 from __future__ import annotations
 
 from . import _core
+from ._arguments import expect, integer
 from ._options import Options
 from .buffer import Buffer
 from .device import Device
@@ -103,7 +104,12 @@ class MemoryPoolOptions(Options):
     max_size: int
 
     def __init__(self, release_threshold: int | None = None, max_size: int = 0) -> None:
-        self._set(release_threshold=release_threshold, max_size=max_size)
+        self._set(
+            release_threshold=None
+            if release_threshold is None
+            else integer(release_threshold, "release_threshold"),
+            max_size=integer(max_size, "max_size"),
+        )
 
 
 def _attribute(number: int, meaning: str, settable: bool = True) -> property:
@@ -170,6 +176,7 @@ class MemoryPool(_core.PoolBase, MemoryResource):
         cls, device: Device | str | int | None = None, options: MemoryPoolOptions | None = None
     ) -> MemoryPool:
         chosen = options if options is not None else MemoryPoolOptions()
+        expect(chosen, MemoryPoolOptions, "options")
         place = Device(device)
         pool = super().__new__(cls, place, _core.create_pool(place, chosen.max_size), True)
         threshold = _FOREVER if chosen.release_threshold is None else chosen.release_threshold

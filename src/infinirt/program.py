@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from . import _core
+from ._arguments import expect
 from ._options import Options
 from .errors import CompileError
 from .object_code import ObjectCode
@@ -173,8 +174,10 @@ class Program:
     def __init__(self, code: str, code_type: str = "c++", options: ProgramOptions | None = None) -> None:
         if code_type != "c++":
             raise ValueError(f"code_type {code_type!r}: programs are written in 'c++'")
+        expect(code, str, "code")
         self._code = code
-        self.options = options or ProgramOptions()
+        self.options = options if options is not None else ProgramOptions()
+        expect(self.options, ProgramOptions, "options")
 
     def compile(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import _core
+from ._arguments import integer
 from ._options import Options
 
 TYPE_CHECKING = False  # as type checkers know it; importing `typing` would cost more than this package
@@ -32,7 +33,10 @@ class StreamOptions(Options):
     priority: int | None
 
     def __init__(self, nonblocking: bool | None = True, priority: int | None = None) -> None:
-        self._set(nonblocking=bool(nonblocking), priority=priority)
+        self._set(
+            nonblocking=bool(nonblocking),
+            priority=None if priority is None else integer(priority, "priority", -(1 << 31), (1 << 31) - 1),
+        )
 
     def _flags(self) -> int:
         return _NON_BLOCKING if self.nonblocking else 0

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 
 import pytest
+
+from infinirt import Device, InvalidDeviceError
 
 
 def infinirt(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -96,8 +99,29 @@ def default_device(**environment: str) -> str:
 )
 def test_misspelt_settings_are_errors_that_name_them(name: str, value: str) -> None:
     said = default_device(**{name: value})
-    assert "Error" in said
-    assert f"{name}={value}" in said
+    assert f"infinirt.errors.InvalidValueError: {name}={value}" in said
+
+
+def test_a_misspelt_schedule_says_what_there_is() -> None:
+    assert "INFINIRT_CPU_SCHEDULE=rand:3 is none of async, inline, random:SEED" in default_device(
+        INFINIRT_CPU_SCHEDULE="rand:3"
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [
+        ("gpu", "(what others call gpu is 'nvidia' here)"),
+        ("cuda:1", "(what others call cuda is 'nvidia' here)"),
+        ("CPU", "(names are in small letters)"),
+    ],
+)
+def test_a_device_by_the_name_of_others(value: str, hint: str) -> None:
+    assert f"INFINIRT_DEVICE={value} names no device type {hint}; known types: cpu" in default_device(
+        INFINIRT_DEVICE=value
+    )
+    with pytest.raises(InvalidDeviceError, match=re.escape(f"{hint}; known types: cpu")):
+        Device(value)
 
 
 @pytest.mark.parametrize(

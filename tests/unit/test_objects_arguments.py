@@ -6,6 +6,7 @@ import ctypes
 import re
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -211,6 +212,125 @@ def test_recording_with_options_that_have_no_name(stream: infinirt.Stream) -> No
         stream.record(timed)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"record\(\) takes an Event, not int$"):
         stream.record(3)  # type: ignore[arg-type]
+
+
+def test_parameters_that_a_function_does_not_have(stream: infinirt.Stream, device: infinirt.Device) -> None:
+    for name in ("timing", "timing_enabled", "enable_timing"):
+        with pytest.raises(TypeError) as caught:
+            stream.record(**{name: True})  # type: ignore[arg-type]
+        assert str(caught.value) == (
+            f"record() has no parameter '{name}'; it takes event and options; what a new event can do is said by options, "
+            "as in record(options=EventOptions(timing_enabled=True))"
+        )
+    with pytest.raises(TypeError, match=r"^allocate\(\) has no parameter 'queue'; it takes size and stream$"):
+        device.allocate(4, queue=stream)  # type: ignore[call-arg]
+
+
+WRONG_OPTIONS: dict[str, tuple[Callable[..., Any], str]] = {
+    "record": (lambda s, o: s.record(options=o), "EventOptions"),
+    "create_event": (lambda s, o: s.device.create_event(options=o), "EventOptions"),
+    "create_stream": (lambda s, o: s.device.create_stream(options=o), "StreamOptions"),
+    "pool": (lambda s, o: infinirt.MemoryPool(s.device, o), "MemoryPoolOptions"),
+    "instantiate": (lambda s, o: infinirt.Graph(s.device).instantiate(o), "GraphCompleteOptions"),
+    "program": (lambda s, o: infinirt.Program("", "c++", o), "ProgramOptions"),
+    "launch": (lambda s, o: infinirt.launch(s, o, None), "LaunchConfig"),
+    "add_kernel": (lambda s, o: infinirt.Graph(s.device).add_kernel(o, None), "LaunchConfig"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_OPTIONS)
+def test_options_of_the_wrong_type(name: str, stream: infinirt.Stream) -> None:
+    call, wanted = WRONG_OPTIONS[name]
+    others = [infinirt.EventOptions(), infinirt.StreamOptions(), infinirt.MemoryPoolOptions()]
+    for wrong in (3, "fast", {}, *others):
+        if type(wrong).__name__ != wanted:
+            with pytest.raises(TypeError, match=rf"must be {wanted}\b.*, not {type(wrong).__name__}$"):
+                call(stream, wrong)
+
+
+def test_a_class_made_of_event_options_will_do(stream: infinirt.Stream) -> None:
+    class Timed(infinirt.EventOptions):
+        __slots__ = ()
+
+    assert stream.record(options=Timed(timing_enabled=True)).is_timing_enabled
+
+
+def test_options_whose_values_are_no_numbers() -> None:
+    with pytest.raises(TypeError, match="priority must be an integer, not str"):
+        infinirt.StreamOptions(priority="high")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="max_size must be an integer, not str"):
+        infinirt.MemoryPoolOptions(max_size="1G")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="release_threshold must be between 0 and"):
+        infinirt.MemoryPoolOptions(release_threshold=-1)
+
+
+WRONG_STREAMS: dict[str, Callable[..., Any]] = {
+    "allocate": lambda d, b, s: d.allocate(4, stream=s),
+    "pool": lambda d, b, s: infinirt.MemoryPool(d).allocate(4, stream=s),
+    "cache": lambda d, b, s: infinirt.CachingPool(d).allocate(4, stream=s),
+    "pinned": lambda d, b, s: infinirt.PinnedResource(d).allocate(4, stream=s),
+    "copy_to": lambda d, b, s: b.copy_to(bytearray(8), stream=s),
+    "copy_from": lambda d, b, s: b.copy_from(bytes(8), stream=s),
+    "fill": lambda d, b, s: b.fill(0, stream=s),
+    "close": lambda d, b, s: b.close(stream=s),
+    "from_handle": lambda d, b, s: infinirt.Buffer.from_handle(b.ptr, 8, stream=s),
+    "record": lambda d, b, s: d.create_event().record(s),
+    "launch": lambda d, b, s: infinirt.launch(s, infinirt.LaunchConfig(1), None),
+    "capture": lambda d, b, s: infinirt.capture(s).__enter__(),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_STREAMS)
+def test_what_is_no_stream(name: str, device: infinirt.Device, buffer: infinirt.Buffer) -> None:
+    call = WRONG_STREAMS[name]
+    for wrong, advice in (
+        ("s", ""),
+        (3, "; Stream.from_handle() makes one of a handle"),
+        (device, "; that of a device is device.default_stream"),
+    ):
+        with pytest.raises(TypeError) as caught:
+            call(device, buffer, wrong)
+        assert str(caught.value) == (
+            f"stream must be a Stream, None or an object with __cuda_stream__, not {type(wrong).__name__}{advice}"
+        )
+
+
+class Shared:
+    """Says that it has memory to share."""
+
+    def __dlpack__(self) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("wrong", "to", "source"),
+    [
+        ("out.bin", "array.tofile(path)", "text.encode() makes bytes"),
+        (Path("out.bin"), "array.tofile(path)", "numpy.fromfile(path, numpy.uint8)"),
+        ([1], "numpy.empty(size, numpy.uint8)", "numpy.asarray(...) makes an array of a list"),
+        (3, "not int", "fill() writes one value everywhere"),
+        (Shared(), "infinirt.as_buffer(...)", "infinirt.as_buffer(...)"),
+        (object(), "not object", "not object"),
+    ],
+)
+def test_what_cannot_be_copied(wrong: Any, to: str, source: str, buffer: infinirt.Buffer) -> None:
+    for call, name, advice in ((buffer.copy_to, "dst", to), (buffer.copy_from, "src", source)):
+        with pytest.raises(TypeError) as caught:
+            call(wrong)
+        assert str(caught.value).startswith(f"{name} must be a Buffer, or an object that shows its memory")
+        assert advice in str(caught.value)
+        if type(wrong) is object:
+            assert str(caught.value).endswith("not object")
+
+
+def test_buffers_of_what_is_no_address(device: infinirt.Device, buffer: infinirt.Buffer) -> None:
+    make = infinirt.Buffer.from_handle
+    for place in (None, device):
+        with pytest.raises(TypeError, match=r"^ptr must be an address, not str$"):
+            make("a", 4, device=place)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match=r"^size must be an integer, not str$"):
+            make(buffer.ptr, "4", device=place)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^mr must be a memory resource, which has deallocate\(\), not int$"):
+        make(buffer.ptr, 4, 3)  # type: ignore[arg-type]
 
 
 def test_waiting_for_none(stream: infinirt.Stream) -> None:

@@ -94,7 +94,7 @@ def test_what_is_no_memory_is_refused_with_a_hint(device: infinirt.Device) -> No
     with device.allocate(16) as buffer:
         with pytest.raises(TypeError, match=r"fill\(\) takes a byte.*not 'float'; numpy.float32"):
             buffer.fill(1.0)  # type: ignore[arg-type]
-        with pytest.raises(TypeError, match=r"NumPy array, and not 'list'; numpy.asarray"):
+        with pytest.raises(TypeError, match=r"src must be a Buffer.*, not list; numpy.asarray"):
             buffer.copy_from([1, 2, 3])  # type: ignore[arg-type]
 
 

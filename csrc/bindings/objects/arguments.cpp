@@ -1,11 +1,22 @@
 #include "bindings/objects/arguments.h"
 
 #include <cstdint>
+#include <string>
 
 namespace infinirt::objects {
 
-Signature::Signature(const char* function, std::initializer_list<const char*> parameters, int positional)
-    : function_(function), positional_(positional) {
+namespace {
+
+std::string text_of(PyObject* name) {
+  const char* text = PyUnicode_AsUTF8(name);
+  return text ? text : "";
+}
+
+}  // namespace
+
+Signature::Signature(const char* function, std::initializer_list<const char*> parameters, int positional,
+                     const char* advice)
+    : function_(function), advice_(advice), positional_(positional) {
   for (const char* name : parameters) parameters_[count_++] = PyUnicode_InternFromString(name);
 }
 
@@ -24,10 +35,7 @@ bool Signature::read(PyObject* const* args, Py_ssize_t count, PyObject* names, P
     if (at == count_) {
       for (at = 0; at < count_ && PyUnicode_Compare(parameters_[at], name) != 0;) ++at;
     }
-    if (at == count_) {
-      PyErr_Format(PyExc_TypeError, "%s() has no parameter '%U'", function_, name);
-      return false;
-    }
+    if (at == count_) return refuse(name);
     if (at < count) {
       PyErr_Format(PyExc_TypeError, "%s() was given '%U' twice", function_, name);
       return false;
@@ -35,6 +43,15 @@ bool Signature::read(PyObject* const* args, Py_ssize_t count, PyObject* names, P
     values[at] = args[count + i];
   }
   return true;
+}
+
+// False, with a TypeError that says which parameters there are.
+bool Signature::refuse(PyObject* name) const {
+  std::string known;
+  for (int i = 0; i < count_; ++i) known += (i == 0 ? "" : i + 1 == count_ ? " and " : ", ") + text_of(parameters_[i]);
+  PyErr_Format(PyExc_TypeError, "%s() has no parameter '%U'; it takes %s%s%s", function_, name, known.c_str(),
+               *advice_ ? "; " : "", advice_);
+  return false;
 }
 
 // An int of whatever counts as one; null with an exception that names the parameter.

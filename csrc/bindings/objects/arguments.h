@@ -13,14 +13,18 @@ class Signature {
  public:
   static constexpr int kMost = 6;
 
-  /// The first `positional` parameters may be given by position.
-  Signature(const char* function, std::initializer_list<const char*> parameters, int positional);
+  /// The first `positional` parameters may be given by position. `advice` is for those who give one that is none of them.
+  Signature(const char* function, std::initializer_list<const char*> parameters, int positional,
+            const char* advice = "");
 
   /// Sorts arguments into `values`, which hold the defaults. False with TypeError set.
   bool read(PyObject* const* args, Py_ssize_t count, PyObject* names, PyObject** values) const;
 
  private:
+  bool refuse(PyObject* name) const;
+
   const char* function_;
+  const char* advice_;
   PyObject* parameters_[kMost];
   int count_ = 0;
   int positional_;

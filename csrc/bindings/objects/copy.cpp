@@ -40,6 +40,24 @@ void say_why_not(PyObject* object, bool writable) {
   Py_XDECREF(trace);
 }
 
+void say_what_is_taken(PyObject* object, bool writable) {
+  const bool is_text = PyUnicode_Check(object) || PyObject_HasAttrString(object, "__fspath__");
+  const bool is_list = PyList_Check(object) || PyTuple_Check(object);
+  const char* advice = "";
+  if (writable) {
+    if (is_text) advice = "; to write a file, copy to an array and save that: array.tofile(path)";
+    if (is_list) advice = "; numpy.empty(size, numpy.uint8) is an array to copy to";
+  } else {
+    if (is_text) advice = "; text.encode() makes bytes of text, numpy.fromfile(path, numpy.uint8) reads a file";
+    if (is_list) advice = "; numpy.asarray(...) makes an array of a list";
+    if (PyLong_Check(object) || PyFloat_Check(object)) advice = "; fill() writes one value everywhere";
+  }
+  if (PyObject_HasAttrString(object, "__dlpack__")) advice = "; infinirt.as_buffer(...) makes a Buffer of it";
+  PyErr_Format(PyExc_TypeError,
+               "%s must be a Buffer, or an object that shows its memory, such as a NumPy array or %s, not %.100s%s",
+               writable ? "dst" : "src", writable ? "a bytearray" : "bytes", Py_TYPE(object)->tp_name, advice);
+}
+
 // One side of a copy: a Buffer, or host memory behind the buffer protocol.
 class Side {
  public:
@@ -63,12 +81,7 @@ class Side {
     }
     auto view = std::make_unique<Py_buffer>();
     if (!PyObject_CheckBuffer(object)) {
-      PyErr_Format(
-          PyExc_TypeError,
-          "memory to copy is a Buffer, or an object that shows its own, such as bytes or a NumPy array, and not '%s'; "
-          "numpy.asarray(...) makes an array of a list",
-          Py_TYPE(object)->tp_name);
-      return false;
+      return say_what_is_taken(object, writable), false;
     }
     if (PyObject_GetBuffer(object, view.get(), PyBUF_ANY_CONTIGUOUS | (writable ? PyBUF_WRITABLE : 0)) < 0)
       return say_why_not(object, writable), false;

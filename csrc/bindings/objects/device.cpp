@@ -117,9 +117,6 @@ TypeRow* row_of(const char* type) {
     if (!refresh_rows()) return nullptr;
     if (TypeRow* row = find_row_by_text(type)) return with_devices(row);
   }
-  const int count = row_count.load(std::memory_order_acquire);
-  std::string known;
-  for (int i = 0; i < count; ++i) known += (i ? ", " : "") + std::string(rows[i].name);
   std::string refused;
   int plugins = 0;
   infinirtXGetPluginCount(&plugins);
@@ -128,8 +125,11 @@ TypeRow* row_of(const char* type) {
     if (infinirtXGetPluginInfo(&info, i) == infinirtSuccess && *info.problem)
       refused += std::string("; plugin ") + info.path + " was refused: " + info.problem;
   }
-  raise_error(infinirtErrorInvalidDevice, "there is no device type '%s'%s; known types: %s%s", type,
-              name_here(type).c_str(), known.c_str(), refused.c_str());
+  std::string known;
+  const int count = row_count.load(std::memory_order_acquire);
+  for (int i = 0; i < count; ++i) known += (i ? ", " : "") + std::string(rows[i].name);
+  raise_message(infinirtErrorInvalidDevice, std::string("there is no device type '") + type + "'" + name_here(type) +
+                                                "; known types: " + known + refused);
   return nullptr;
 }
 
@@ -145,10 +145,20 @@ std::string problem_of(const char* type) {
   return "infinirt.device_types() says more";
 }
 
+// A setting of the CPU device that makes no sense leaves it without devices; what is wrong then is the setting.
+bool raise_wrong_setting(const std::string& problem) {
+  const size_t setting = problem.find("INFINIRT_CPU_");
+  if (setting == std::string::npos) return false;
+  raise_message(infinirtErrorInvalidValue, problem.substr(setting));
+  return true;
+}
+
 // `given` is the number as the program wrote it, which need not fit into an int.
 void raise_out_of_range(const TypeRow& row, const char* given) {
   if (row.devices.empty()) {
-    raise_error(infinirtErrorNoDevice, "device type '%s' has no device: %s", row.name, problem_of(row.name).c_str());
+    const std::string problem = problem_of(row.name);
+    if (raise_wrong_setting(problem)) return;
+    raise_error(infinirtErrorNoDevice, "device type '%s' has no device: %s", row.name, problem.c_str());
   } else if (row.devices.size() == 1) {
     raise_error(infinirtErrorInvalidDevice, "%s:%.40s does not exist; the only device of type '%s' is %s:0", row.name,
                 given, row.name, row.name);
@@ -156,6 +166,19 @@ void raise_out_of_range(const TypeRow& row, const char* given) {
     raise_error(infinirtErrorInvalidDevice, "%s:%.40s does not exist; devices of type '%s' are %s:0 to %s:%zu",
                 row.name, given, row.name, row.name, row.name, row.devices.size() - 1);
   }
+}
+
+// There is no current device type. Always null.
+DeviceObject* raise_no_type(infinirtError_t error) {
+  std::string message = take_message(error);
+  const char* wanted = std::getenv("INFINIRT_DEVICE");
+  constexpr const char* kNoSuchType = " names no device type";
+  const size_t place = message.find(kNoSuchType);
+  if (wanted != nullptr && place != std::string::npos) {
+    message.insert(place + std::strlen(kNoSuchType), name_here(std::string(wanted, std::strcspn(wanted, ":")).c_str()));
+  }
+  if (error != infinirtErrorNoDevice || !raise_wrong_setting(message)) raise_message(error, message);
+  return nullptr;
 }
 
 DeviceObject* device_in(TypeRow& row, int ordinal) {
@@ -314,7 +337,7 @@ DeviceObject* current_device() {
   infinirtError_t error = infinirtXGetDeviceType(&type);
   // INFINIRT_DEVICE may name what a package brings.
   if (error == infinirtErrorInvalidDevice && load_entry_points()) error = infinirtXGetDeviceType(&type);
-  if (error != infinirtSuccess) return raise_error(error), nullptr;
+  if (error != infinirtSuccess) return raise_no_type(error);
   TypeRow* row = row_of(type);
   if (row == nullptr) return nullptr;
   if (row->devices.size() != 1) {
@@ -347,7 +370,7 @@ DeviceObject* device_from(PyObject* given) {
   int overflow = 0;
   const long ordinal = PyLong_AsLongAndOverflow(number.get(), &overflow);
   const char* type = nullptr;
-  if (auto error = infinirtXGetDeviceType(&type)) return raise_error(error), nullptr;
+  if (auto error = infinirtXGetDeviceType(&type)) return raise_no_type(error);
   TypeRow* row = row_of(type);
   if (row == nullptr) return nullptr;
   if (overflow == 0 && ordinal >= 0 && ordinal <= INT_MAX) return device_in(*row, static_cast<int>(ordinal));

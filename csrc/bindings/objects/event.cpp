@@ -9,6 +9,7 @@
 namespace infinirt::objects {
 
 PyTypeObject* event_class = nullptr;
+PyTypeObject* event_options_class = nullptr;
 
 namespace {
 

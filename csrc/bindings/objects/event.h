@@ -17,10 +17,15 @@ struct EventObject {
 };
 
 extern PyTypeObject* event_class;
+extern PyTypeObject* event_options_class;  // null before the Python side has registered it
 
 PyTypeObject* make_event_type();
 
 inline bool is_event(PyObject* object) { return PyObject_TypeCheck(object, event_class); }
+
+inline bool is_event_options(PyObject* object) {
+  return event_options_class != nullptr && PyObject_TypeCheck(object, event_options_class);
+}
 
 PyObject* new_event(infinirtEvent_t handle, DeviceObject* device, unsigned flags, bool owns);
 

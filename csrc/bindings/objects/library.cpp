@@ -22,7 +22,8 @@ void set_exception(infinirtError_t error, const char* message) {
   if (made) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.get())), made.get());
 }
 
-// The whole message of the thread's last error, which is reset: it is being delivered.
+}  // namespace
+
 std::string take_message(infinirtError_t error) {
   // What the thread remembers may be another error's: "not ready" is never remembered.
   const char* last = rt.PeekAtLastError() == error ? infinirtXGetLastErrorMessage() : nullptr;
@@ -30,8 +31,6 @@ std::string take_message(infinirtError_t error) {
   rt.GetLastError();
   return message;
 }
-
-}  // namespace
 
 bool load_library() {
 #define X(name)                                                                                              \
@@ -67,6 +66,11 @@ PyObject* raise_error_as(const char* call, infinirtError_t error) {
   const size_t colon = message.find(": ");
   if (message.compare(0, 8, "infinirt") == 0 && colon != std::string::npos) message.erase(0, colon + 2);
   set_exception(error, (std::string(call) + ": " + message).c_str());
+  return nullptr;
+}
+
+PyObject* raise_message(infinirtError_t error, const std::string& message) {
+  set_exception(error, message.c_str());
   return nullptr;
 }
 

@@ -4,6 +4,8 @@
 // whose library may live in the same process.
 #pragma once
 
+#include <string>
+
 #include "bindings/python.h"
 #include "infinirt_ext.h"
 
@@ -51,6 +53,12 @@ PyObject* raise_error(infinirtError_t error);
 
 /// The same with the name of another call in the message: the one that the program asked for, where that was done by others.
 PyObject* raise_error_as(const char* call, infinirtError_t error);
+
+/// The whole message of the thread's last error, which is reset: it is being delivered.
+std::string take_message(infinirtError_t error);
+
+/// Raises the same with this message, however long. Always returns null.
+PyObject* raise_message(infinirtError_t error, const std::string& message);
 
 /// Raises the same for an error whose message is ours. Always returns null.
 PyObject* raise_error(infinirtError_t error, const char* format, ...) __attribute__((format(printf, 2, 3)));

@@ -29,8 +29,10 @@ PyObject* register_class(PyObject*, PyObject* args) {
   static constexpr struct {
     const char* name;
     PyTypeObject** place;
-  } places[] = {{"Device", &device_class}, {"Stream", &stream_class},   {"Event", &event_class},
-                {"Buffer", &buffer_class}, {"MemoryPool", &pool_class}, {"CachingPool", &cache_class}};
+  } places[] = {{"Device", &device_class},    {"Stream", &stream_class},
+                {"Event", &event_class},      {"EventOptions", &event_options_class},
+                {"Buffer", &buffer_class},    {"MemoryPool", &pool_class},
+                {"CachingPool", &cache_class}};
   for (const auto& entry : places) {
     if (std::strcmp(entry.name, name) != 0) continue;
     if (*entry.place && !PyType_IsSubtype(type, *entry.place)) {

@@ -81,6 +81,12 @@ PyObject* sync(PyObject* self, PyObject*) {
 bool event_flags(PyObject* options, unsigned* flags) {
   *flags = infinirtEventDisableTiming;
   if (options == Py_None) return true;
+  if (!is_event_options(options)) {
+    PyErr_Format(PyExc_TypeError,
+                 "options must be EventOptions, as in record(options=EventOptions(timing_enabled=True)), not %.100s",
+                 Py_TYPE(options)->tp_name);
+    return false;
+  }
   python::Ref value(PyObject_CallMethod(options, "_flags", nullptr));
   if (!value) return false;
   *flags = static_cast<unsigned>(PyLong_AsUnsignedLong(value.get()));
@@ -104,7 +110,9 @@ PyObject* record(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObje
   drain_deferred();
   if (!check_open(stream)) return nullptr;
   PyObject* given[2] = {Py_None, Py_None};
-  static const Signature signature("record", {"event", "options"}, 2);
+  static const Signature signature(
+      "record", {"event", "options"}, 2,
+      "what a new event can do is said by options, as in record(options=EventOptions(timing_enabled=True))");
   if (!signature.read(args, count, names, given)) return nullptr;
   python::Ref made;
   if (given[0] == Py_None) {
@@ -114,10 +122,8 @@ PyObject* record(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObje
   }
   if (!is_event(given[0])) {
     // Not a positional argument of its own: the first one is the event, as in cuda.core.
-    const char* type = Py_TYPE(given[0])->tp_name;
-    const bool is_options = std::strcmp(type, "EventOptions") == 0;
-    return PyErr_Format(PyExc_TypeError, "record() takes an Event, not %.100s%s", type,
-                        is_options ? "; name it: record(options=EventOptions(...))" : "");
+    return PyErr_Format(PyExc_TypeError, "record() takes an Event, not %.100s%s", Py_TYPE(given[0])->tp_name,
+                        is_event_options(given[0]) ? "; name it: record(options=EventOptions(...))" : "");
   }
   auto* event = reinterpret_cast<EventObject*>(given[0]);
   if (!check_open(event)) return nullptr;
@@ -404,8 +410,12 @@ PyObject* stream_from(PyObject* given, DeviceObject* device) {
   python::Ref method(PyObject_GetAttrString(given, "__cuda_stream__"));
   if (!method) {
     if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
-    return PyErr_Format(PyExc_TypeError, "a Stream, None or an object with __cuda_stream__ was expected, not %.100s",
-                        Py_TYPE(given)->tp_name);
+    const char* advice = is_device(given)      ? "; that of a device is device.default_stream"
+                         : PyLong_Check(given) ? "; Stream.from_handle() makes one of a handle"
+                                               : "";
+    return PyErr_Format(PyExc_TypeError,
+                        "stream must be a Stream, None or an object with __cuda_stream__, not %.100s%s",
+                        Py_TYPE(given)->tp_name, advice);
   }
   // cuda.core reads an attribute of that name, too, when it is a plain pair.
   python::Ref pair(PyCallable_Check(method.get()) ? PyObject_CallNoArgs(method.get()) : Py_NewRef(method.get()));
