@@ -170,7 +170,12 @@ def __getattr__(name: str) -> object:
         return value
     if name in ("runtime", "v0"):
         return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from ._other_names import OTHER_NAMES
+
+    advice = OTHER_NAMES["infinirt"].get(name)
+    if advice is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}: {advice}", name=name, obj=None)
 
 
 def __dir__() -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import _core
 from ._options import Options
+from ._other_names import WithOtherNames
 from .errors import InfiniRTError, InvalidHandleError, NotReadyError
 
 __all__ = ["Event", "EventOptions"]
@@ -51,7 +52,7 @@ class EventOptions(Options):
         )
 
 
-class Event(_core.EventBase):
+class Event(_core.EventBase, metaclass=WithOtherNames):
     """A point in the work of a stream, for other streams and the host to wait for.
 
     Made by `Device.create_event()` or `Stream.record()`; destroyed with the last reference.
