@@ -20,6 +20,8 @@ function(infinirt_configure_module target)
     VISIBILITY_INLINES_HIDDEN ON
     BUILD_RPATH ${PROJECT_BINARY_DIR}/lib
     INSTALL_RPATH ${rpath})
+  # Functions of the interpreter by their address, not by a stub in another line of the cache, which a driver's call has emptied.
+  target_compile_options(${target} PRIVATE -fno-plt)
   install(TARGETS ${target} LIBRARY DESTINATION ${package} COMPONENT python)
 endfunction()
 

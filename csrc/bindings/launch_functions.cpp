@@ -109,7 +109,8 @@ class Options {
 
 }  // namespace
 
-PyObject* py_infinirtLaunchKernel(PyObject*, PyObject* const* args, Py_ssize_t given, PyObject* keyword_names) {
+[[gnu::hot]] PyObject* py_infinirtLaunchKernel(PyObject*, PyObject* const* args, Py_ssize_t given,
+                                               PyObject* keyword_names) {
   return launch(signature_infinirtLaunchKernel, api.infinirtLaunchKernel, args, given, keyword_names);
 }
 

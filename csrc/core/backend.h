@@ -71,7 +71,8 @@ struct Backend {
   std::array<Support, static_cast<size_t>(FunctionId::Count)> support{};
   // Never fails; 0 when unusable. May load a library, and then fills what is above.
   int (*device_count)(const Backend&) = nullptr;
-  bool (*calls_may_wait)() = nullptr;  // see infinirtXCallMayWait; null: never. Asked only while g_hot.may_wait is not 0
+  bool (*calls_may_wait)() =
+      nullptr;  // see infinirtXCallMayWait; null: never. Asked only while g_hot.may_wait is not 0
   bool waits_give_lock = false;  // its waits for created streams and events heed ThreadState::gives_lock
   void* engine = nullptr;  // the engine instance of an engine-run backend
 };

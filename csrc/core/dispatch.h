@@ -85,7 +85,7 @@ inline const Backend* route_miss(ThreadState& ts, const void* pointer) {
 }
 
 inline const Backend* route_pointer(ThreadState& ts, const void* pointer) {
-  const Backend* owner = registry_owner(pointer);
+  const Backend* owner = registry_may_hold(pointer) ? registry_owner(pointer) : nullptr;
   return owner ? owner : route_miss(ts, pointer);
 }
 

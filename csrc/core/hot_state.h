@@ -25,7 +25,8 @@ struct RegistryBounds {
 };
 
 struct alignas(64) HotState {
-  std::atomic<uint32_t> call_hooks{0};  // low byte: how many hooks run before calls (core/dispatch.h); above: what observes (core/observe.h)
+  std::atomic<uint32_t> call_hooks{
+      0};  // low byte: how many hooks run before calls (core/dispatch.h); above: what observes (core/observe.h)
   // Reasons why infinirtXCallMayWait could say yes: it asks further only when there is one. The first: no thread has chosen a device
   // type yet, so that a call may load a vendor's library.
   std::atomic<int32_t> may_wait{1};

@@ -198,7 +198,8 @@ void retire(Stream* stream) {
     std::erase(device.streams, stream);
   }
   release_timeline(stream->timeline);
-  if (stream->native_lane) g_hot.native_backend.load(std::memory_order_acquire)->extensions.DropLane(&stream->native_lane);
+  if (stream->native_lane)
+    g_hot.native_backend.load(std::memory_order_acquire)->extensions.DropLane(&stream->native_lane);
   while (Op* op = stream->spare) {
     stream->spare = op->next;
     delete op;

@@ -1,4 +1,4 @@
-"""Results so large that they go past the caches (csrc/op/cpu/streaming.h): whole, also where memory is not aligned and where the last
+"""Results so large that they go past the caches (csrc/op/cpu/streaming.h; on a GPU, rope.cu): whole, also where memory is not aligned and where the last
 vector is not full, and visible to whoever is told that they are there."""
 
 from __future__ import annotations
@@ -72,3 +72,31 @@ def test_rows(shape: tuple[int, int]) -> None:
     made = functional.softmax(infinicore.from_numpy(x), dim=-1).numpy()
     power = np.exp(x - x.max(1, keepdims=True))
     assert np.abs(made - power / power.sum(1, keepdims=True)).max() < 1e-6
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("algorithm", [functional.RopeAlgo.GPT_NEOX, functional.RopeAlgo.GPT_J])
+@pytest.mark.parametrize("dtype", [infinicore.bfloat16, infinicore.float32], ids=str)
+def test_positions_on_a_gpu(algorithm: int, dtype: infinicore.dtype) -> None:
+    positions, heads, size, part = (
+        1100,
+        66,
+        128,
+        100,
+    )  # 66: the last threads have half of the heads that others have
+    x = infinicore.from_numpy(numbers(positions * heads * size).reshape(positions, heads, size)).to(dtype)
+    ids = infinicore.from_numpy(np.arange(positions, dtype=np.int64)[::-1].copy())
+    tables = [
+        infinicore.from_numpy(numbers(positions * size // 2 + k)[k:].reshape(positions, -1)) for k in (0, 9)
+    ]
+    there = [each.to("nvidia") for each in (x, ids, *tables)]
+    whole = functional.rope(there[0], there[1], *there[2:], algorithm).to(infinicore.float32).numpy()
+    for first in range(0, positions, part):
+        few = [each.narrow(0, first, part) for each in there[:2]]
+        parts = functional.rope(*few, *there[2:], algorithm).to(infinicore.float32).numpy()
+        assert np.array_equal(whole[first : first + part], parts)
+    here = functional.rope(x, ids, *tables, algorithm).to(infinicore.float32).numpy()
+    np.testing.assert_allclose(whole, here, rtol=0.01, atol=0.02)
+    in_place = there[0]
+    functional.rope(in_place, there[1], *there[2:], algorithm, out=in_place)
+    assert np.array_equal(in_place.to(infinicore.float32).numpy(), whole)

@@ -110,23 +110,23 @@ infinirtError_t Memcpy(void* dst, const void* src, size_t count, enum infinirtMe
                 static_cast<int>(kind));
 }
 
-infinirtError_t MemcpyAsync(void* dst, const void* src, size_t count, enum infinirtMemcpyKind kind,
-                            infinirtStream_t stream) {
+[[gnu::hot]] infinirtError_t MemcpyAsync(void* dst, const void* src, size_t count, enum infinirtMemcpyKind kind,
+                                         infinirtStream_t stream) {
   if (is_dead(stream)) [[unlikely]]
     return refuse_dead(stream, "stream");
   note_call(FunctionId::MemcpyAsync, stream, nullptr);
+  infinirtError_t error = infinirtSuccess;
   if (kind == infinirtMemcpyDeviceToDevice && !registry_may_hold(dst) && !registry_may_hold(src)) [[likely]] {
-    if (const infinirtError_t error = direct::MemcpyAsync(dst, src, count, kind, stream); error == infinirtSuccess) return error;
-    else return failed(FunctionId::MemcpyAsync, error, stream, "dst %p, src %p, count %zu, kind %d, stream %p", dst, src, count, static_cast<int>(kind), shown(stream));
+    error = direct::MemcpyAsync(dst, src, count, kind, stream);
+  } else {
+    Operands o{dst, src, kind};
+    if ((error = o.resolve())) return error;
+    error = ordered(o, stream, [&] {
+      infinirtError_t copied = infinirtSuccess;
+      if (!is_staged(o, count, stream, &copied)) copied = real.MemcpyAsync(o.dst, o.src, count, o.kind, stream);
+      return copied;
+    });
   }
-  Operands o{dst, src, kind};
-  if (auto error = o.resolve()) return error;
-  const auto copy = [&] {
-    infinirtError_t error = infinirtSuccess;
-    if (!is_staged(o, count, stream, &error)) error = real.MemcpyAsync(o.dst, o.src, count, o.kind, stream);
-    return error;
-  };
-  const infinirtError_t error = ordered(o, stream, copy);
   if (error == infinirtSuccess) [[likely]]
     return error;
   return failed(FunctionId::MemcpyAsync, error, stream, "dst %p, src %p, count %zu, kind %d, stream %p", dst, src,

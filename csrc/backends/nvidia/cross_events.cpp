@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "backends/nvidia/around_calls.h"
-#include "backends/nvidia/host_function.h"
 #include "backends/nvidia/driver_calls.h"
+#include "backends/nvidia/host_function.h"
 #include "backends/nvidia/real_library.h"
 #include "core/handle.h"
 #include "core/mutex.h"
@@ -206,7 +206,7 @@ infinirtError_t wait_for_cpu(infinirtStream_t stream, infinirtEvent_t event) {
 
 }  // namespace
 
-infinirtError_t StreamWaitEvent(infinirtStream_t stream, infinirtEvent_t event, unsigned int flags) {
+[[gnu::hot]] infinirtError_t StreamWaitEvent(infinirtStream_t stream, infinirtEvent_t event, unsigned int flags) {
   if (is_dead(stream)) [[unlikely]]
     return refuse_dead(stream, "stream");
   note_call(FunctionId::StreamWaitEvent, stream, nullptr);

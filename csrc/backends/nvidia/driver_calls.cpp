@@ -30,7 +30,7 @@ struct LastSet {
 };
 constinit thread_local LastSet t_last_set [[gnu::tls_model("initial-exec")]] = {nullptr, 0};
 
-infinirtError_t SetDevice(int device) {
+[[gnu::hot]] infinirtError_t SetDevice(int device) {
   void* current = nullptr;
   LastSet& last = t_last_set;
   if (last.context && last.device == device && driver.CtxGetCurrent(&current) == infinirtSuccess &&
@@ -65,12 +65,11 @@ infinirtError_t plain_event_synchronize(infinirtEvent_t event) {
 
 }  // namespace
 
-constinit Driver driver = {leave_to_runtime_library, leave_to_runtime_library, leave_to_runtime_library,
-                           leave_to_runtime_library, leave_to_runtime_library, leave_to_runtime_library,
-                           leave_to_runtime_library, leave_to_runtime_library, leave_to_runtime_library,
-                           leave_to_runtime_library, leave_to_runtime_library, leave_to_runtime_library,
-                           leave_to_runtime_library, leave_to_runtime_library, leave_to_runtime_library,
-                           leave_to_runtime_library};
+constinit Driver driver = {
+    leave_to_runtime_library, leave_to_runtime_library, leave_to_runtime_library, leave_to_runtime_library,
+    leave_to_runtime_library, leave_to_runtime_library, leave_to_runtime_library, leave_to_runtime_library,
+    leave_to_runtime_library, leave_to_runtime_library, leave_to_runtime_library, leave_to_runtime_library,
+    leave_to_runtime_library, leave_to_runtime_library, leave_to_runtime_library, leave_to_runtime_library};
 
 std::atomic<const void*> direct::known_kernels[1024];
 

@@ -14,7 +14,8 @@ constexpr char kText[] =
 #include "infiniop/generated/rope.cu.inc"
     ;
 constexpr int kThreads = 128;
-constexpr int64_t kCachedBytes = 32 << 20;  // of y and x together that a GPU's cache may still have for the next operator
+constexpr int64_t kCachedBytes =
+    32 << 20;  // of y and x together that a GPU's cache may still have for the next operator
 
 // How many pairs a thread turns at once: elements of both halves lie side by side, in pieces of 16 bytes.
 int width(const WrittenPlan& plan) {

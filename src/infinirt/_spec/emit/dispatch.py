@@ -7,6 +7,7 @@ from ..functions import FUNCTIONS
 from ..model import STREAM_TYPE, Function, Param, RouteStep
 from ..structs import STRUCTS
 from ..typedefs import HANDLES
+from .table import HOT
 from .text import GENERATED, call_layout
 
 _TOP = f"""\
@@ -71,7 +72,8 @@ def _arguments(item: Function) -> str:
 
 
 def _definition(item: Function, suffix: str = "") -> str:
-    head = f'extern "C" INFINIRT_EXPORT {item.returns} {item.name}{suffix}'
+    hot = " __attribute__((hot))" if item.short in HOT and not suffix else ""
+    head = f'extern "C" INFINIRT_EXPORT{hot} {item.returns} {item.name}{suffix}'
     return call_layout(head, [p.declaration for p in item.params] or ["void"], " {")
 
 

@@ -8,7 +8,7 @@ arguments. Functions whose shape differs in CUDA 13 are answered by `compat13` t
 from __future__ import annotations
 
 from ..model import Function, Param
-from .table import TABLE_FUNCTIONS
+from .table import HOT, TABLE_FUNCTIONS
 from .text import GENERATED, call_layout
 
 # Handles that the real library does not check (a destroyed one crashes it), and pools, which may live on after their end.
@@ -167,7 +167,8 @@ def _failure(item: Function) -> str:
 
 
 def _wrapper(item: Function) -> str:
-    head = call_layout(f"infinirtError_t {item.short}", [p.declaration for p in item.params], " {")
+    hot = "[[gnu::hot]] " if item.short in HOT else ""
+    head = call_layout(f"{hot}infinirtError_t {item.short}", [p.declaration for p in item.params], " {")
     arguments = ", ".join(p.name for p in item.params)
     lines = [head]
     for param in item.params:

@@ -8,6 +8,29 @@ from .text import GENERATED, call_layout
 
 TABLE_FUNCTIONS: tuple[Function, ...] = tuple(f for f in FUNCTIONS if f.in_table)
 
+# What programs call again and again. The compiler lays their code side by side: after a call into a vendor's driver, each page and
+# each cache line that it takes to get there once more is paid for.
+HOT = frozenset(
+    {
+        "GetDevice",
+        "SetDevice",
+        "StreamQuery",
+        "StreamSynchronize",
+        "StreamWaitEvent",
+        "EventRecord",
+        "EventQuery",
+        "EventSynchronize",
+        "Malloc",
+        "Free",
+        "MallocAsync",
+        "FreeAsync",
+        "MemcpyAsync",
+        "MemsetAsync",
+        "LaunchKernel",
+        "GraphLaunch",
+    }
+)
+
 
 def render_table() -> str:
     members = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..emit.table import HOT
 from ..emit.text import c_string
 from .by_hand import BY_HAND
 from .model import ByHand, Shape
@@ -73,12 +74,13 @@ def _success(shape: Shape) -> str:
 def _function(shape: Shape) -> str:
     out = []
     total = len(shape.inputs)
+    hot = "[[gnu::hot]] " if shape.c_name.removeprefix("infinirt") in HOT else ""
     if shape.older is not None:
         out.append(_function(shape.older))
     if total:
         out.append(_signature(shape.name, [i.name for i in shape.inputs], total))
         out.append(
-            f"PyObject* py_{shape.name}(PyObject*, PyObject* const* args, Py_ssize_t given, PyObject* keyword_names) {{\n"
+            f"{hot}PyObject* py_{shape.name}(PyObject*, PyObject* const* args, Py_ssize_t given, PyObject* keyword_names) {{\n"
         )
         if shape.older is not None:
             out.append(
@@ -87,7 +89,7 @@ def _function(shape: Shape) -> str:
             )
         out.append(f"  INFINIRT_BIND(signature_{shape.name}, {total})\n")
     else:
-        out.append(f"PyObject* py_{shape.name}(PyObject*, PyObject*) {{\n")
+        out.append(f"{hot}PyObject* py_{shape.name}(PyObject*, PyObject*) {{\n")
     for i, arg in enumerate(shape.inputs):
         convert = arg.convert.format(var=arg.var, slot=f"args[{i}]", what=c_string(arg.name))
         out.append(f"  {arg.declare.format(var=arg.var)}\n  if (!{convert}) [[unlikely]] return nullptr;\n")
@@ -104,7 +106,9 @@ def _function(shape: Shape) -> str:
         return "".join(out)
     out.append(f"  const infinirtError_t error = {_call(shape)};\n")
     if shape.outputs:
-        out.append(f"  if (error != infinirtSuccess) [[unlikely]] return failure(error, {len(shape.outputs)});\n")
+        out.append(
+            f"  if (error != infinirtSuccess) [[unlikely]] return failure(error, {len(shape.outputs)});\n"
+        )
         out.append(f"  return {_success(shape)};\n}}\n\n")
     else:
         out.append("  return status(error);\n}\n\n")
