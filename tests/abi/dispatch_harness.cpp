@@ -140,6 +140,8 @@ T handle(int slot, uintptr_t generation) {
 // Two live handles, one per backend, and one of the second backend that was destroyed.
 void make_handles() {
   g_hot.native_backend = &backends[1];
+  g_hot.registered.begin = 0;
+  g_hot.registered.end = UINTPTR_MAX;
   g_hot.handles.base = uintptr_t{1} << 45;
   g_hot.handles.slots = slots;
   for (int i = 0; i < 2; ++i) {
