@@ -442,12 +442,6 @@ INFINIRT_API int infinirtXCallMayWait(const char* type);
  * type: who finds 0 there need not ask. Never null, and always the same. */
 INFINIRT_API const int* infinirtXSomeCallMayWait(void);
 
-/* infinirtStreamSynchronize and infinirtEventSynchronize for who holds such a lock: it is given away, through the hooks, only if there
- * is something to wait for, where the device type can tell (a vendor's with its own streams), and for the whole call elsewhere. The
- * caller holds no other lock that somebody might want who has that one. */
-INFINIRT_API infinirtError_t infinirtXStreamSynchronizeLocked(infinirtStream_t stream);
-INFINIRT_API infinirtError_t infinirtXEventSynchronizeLocked(infinirtEvent_t event);
-
 /* Adds a folder in which vendors' packages may lie, as Python's site-packages: a device type that needs its vendor's library
  * looks there, after libraries that the process has already and before the system's. Takes effect for libraries that have
  * not been looked for yet. */

@@ -7,8 +7,7 @@
 //   INFINIRT_PYTHON_RELEASE_GIL=1: every call releases. For programs in which other libraries enqueue Python functions.
 // - An allocation of device memory is quick up to kQuickAllocation, any other blocking. Freeing is blocking: it waits for the device.
 // - A copy in stream order between two places in device memory is quick, any other blocking.
-// - A synchronise on the CPU device asks first: if there is nothing to wait for, the lock stays. On a vendor's, asking costs what the
-//   call does, and the call itself gives the lock away when it has to wait (infinirtXStreamSynchronizeLocked).
+// - A synchronise on the CPU device asks first: if there is nothing to wait for, the lock stays.
 // - A quick function that has to wait after all (an allocation at the limit of memory), or that computes what the program is
 //   about to wait for, gives the lock away at that moment: the library calls back (infinirtXSetWaitHooks).
 // In the test modes in which an enqueuing call may run the work itself (INFINIRT_LAUNCH_BLOCKING, a schedule that is not
@@ -86,12 +85,10 @@ auto copy_call(infinirtMemcpyKind kind, Call call) {
 }
 
 /// `query` says whether there is something to wait for. The wait is made even if not: it may have effects beyond waiting.
-/// An error that the query reports is the answer: asynchronous errors are reported once. `locked` is the wait that gives the lock away
-/// itself. The streams with no handle of their own are not the same ones for all forms of a function.
-template <class Handle, class Query, class Wait>
-infinirtError_t wait_call(Handle handle, infinirtError_t (*locked)(Handle), Query query, Wait wait) {
-  if (!may_keep_gil()) return blocking_call(wait);
-  if (!is_cpu()) return reinterpret_cast<std::uintptr_t>(handle) > 2 ? locked(handle) : blocking_call(wait);
+/// An error that the query reports is the answer: asynchronous errors are reported once.
+template <class Query, class Wait>
+infinirtError_t query_first(Query query, Wait wait) {
+  if (!is_cpu() || !may_keep_gil()) return blocking_call(wait);  // elsewhere a question costs as much as the wait
   const infinirtError_t state = query();
   if (state == infinirtSuccess) return wait();
   if (state == infinirtErrorNotReady) return blocking_call(wait);

@@ -73,7 +73,6 @@ struct Backend {
   int (*device_count)(const Backend&) = nullptr;
   bool (*calls_may_wait)() =
       nullptr;  // see infinirtXCallMayWait; null: never. Asked only while g_hot.may_wait is not 0
-  bool waits_give_lock = false;  // its waits for created streams and events heed ThreadState::gives_lock
   void* engine = nullptr;  // the engine instance of an engine-run backend
 };
 

@@ -257,29 +257,6 @@ infinirtError_t drain(unsigned milliseconds) {
   return native && native != backend && native->calls_may_wait && native->calls_may_wait() ? 1 : 0;
 }
 
-class GivesLockScope {
- public:
-  explicit GivesLockScope(ThreadState& ts) : ts_(ts) { ts.gives_lock = true; }
-  ~GivesLockScope() { ts_.gives_lock = false; }
-  GivesLockScope(const GivesLockScope&) = delete;
-  GivesLockScope& operator=(const GivesLockScope&) = delete;
-
- private:
-  ThreadState& ts_;
-};
-
-template <class Handle>
-infinirtError_t wait_locked(infinirtError_t (*wait)(Handle), Handle handle) {
-  ThreadState& ts = thread_state();
-  const Backend* backend = reinterpret_cast<uintptr_t>(handle) > 2 ? route_handle(ts, handle) : nullptr;
-  if (backend && backend->waits_give_lock) {
-    const GivesLockScope scope(ts);
-    return wait(handle);
-  }
-  const RareWaitScope scope;
-  return wait(handle);
-}
-
 }  // namespace
 
 }  // namespace infinirt
@@ -409,13 +386,6 @@ int infinirtXCallMayWait(const char* type) {
 const int* infinirtXSomeCallMayWait(void) {
   static_assert(sizeof g_hot.may_wait == sizeof(int) && std::atomic<int32_t>::is_always_lock_free);
   return reinterpret_cast<const int*>(&g_hot.may_wait);
-}
-
-infinirtError_t infinirtXStreamSynchronizeLocked(infinirtStream_t stream) {
-  return wait_locked(infinirtStreamSynchronize, stream);
-}
-infinirtError_t infinirtXEventSynchronizeLocked(infinirtEvent_t event) {
-  return wait_locked(infinirtEventSynchronize, event);
 }
 
 const char* infinirtXGetLibraryFolder(int index) { return library_folder(index); }

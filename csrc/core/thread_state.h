@@ -33,8 +33,6 @@ struct ThreadState {
       call_barrier;  // > 0 while a host function, or another that may not call us, runs on this thread: every call is NotPermitted
   infinirtError_t last_error;
   enum infinirtStreamCaptureMode capture_mode;  // this thread's interaction mode (Global is 0)
-  bool
-      gives_lock;  // the call may give a language runtime's lock away while it waits (infinirtXStreamSynchronizeLocked)
   void* recent_calls;  // owned by the backend with native handles: what was enqueued last
   int device[kMaxBackends];  // current device of each backend
   uint64_t call;  // number of the observed call that this thread is in; 0: none (core/observe.h)

@@ -88,7 +88,6 @@ Backend* make_backend() {
   backend->table = unsupported_table();
   backend->device_count = device_count;
   backend->calls_may_wait = [] { return host_functions_pending() || streams_await_cpu(); };
-  backend->waits_give_lock = true;
   backend->extensions.LaunchHostFunc = launch_host_func;
   backend->extensions.Compile = compile;
   backend->extensions.StreamGetDevice = stream_get_device;

@@ -49,20 +49,6 @@ infinirtError_t DeviceReset() {
   return runtime_library.DeviceReset();
 }
 
-// Calls that our own code makes in the middle of others, maybe with locks held: they give no lock away.
-infinirtError_t plain_stream_synchronize(infinirtStream_t stream) {
-  if (direct::is_created(stream)) {
-    if (const int code = driver.StreamSynchronize(stream); direct::is_final(code)) return direct::as_error(code);
-  }
-  return runtime_library.StreamSynchronize(stream);
-}
-infinirtError_t plain_event_synchronize(infinirtEvent_t event) {
-  if (event) {
-    if (const int code = driver.EventSynchronize(event); direct::is_final(code)) return direct::as_error(code);
-  }
-  return runtime_library.EventSynchronize(event);
-}
-
 }  // namespace
 
 constinit Driver driver = {
@@ -101,12 +87,12 @@ void use_driver_directly(BackendTable& table) {
 #define DIRECT(name, function) \
   if (table.name) table.name = function
   DIRECT(StreamQuery, direct::StreamQuery);
-  DIRECT(StreamSynchronize, plain_stream_synchronize);
+  DIRECT(StreamSynchronize, direct::StreamSynchronize);
   DIRECT(StreamIsCapturing, direct::StreamIsCapturing);
   DIRECT(StreamWaitEvent, direct::StreamWaitEvent);
   DIRECT(EventRecord, direct::EventRecord);
   DIRECT(EventQuery, direct::EventQuery);
-  DIRECT(EventSynchronize, plain_event_synchronize);
+  DIRECT(EventSynchronize, direct::EventSynchronize);
   DIRECT(Malloc, direct::Malloc);
   DIRECT(Free, direct::Free);
   DIRECT(MallocAsync, direct::MallocAsync);

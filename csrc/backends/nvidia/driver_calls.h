@@ -9,7 +9,6 @@
 #include <cstdint>
 
 #include "backends/nvidia/real_library.h"
-#include "core/wait_hooks.h"
 
 namespace infinirt::nvidia {
 
@@ -63,20 +62,10 @@ inline infinirtError_t StreamQuery(infinirtStream_t stream) {
   return runtime_library.StreamQuery(stream);
 }
 
-// Whoever finds the work done need not enter the driver's wait, which costs twice as much as a look, nor give a lock away.
-template <class Handle>
-int wait_for(int (*look)(Handle), int (*wait)(Handle), Handle handle) {
-  const int code = look(handle);
-  if (code != infinirtErrorNotReady) return code;
-  if (!thread_state().gives_lock) return wait(handle);
-  const RareWaitScope scope;
-  return wait(handle);
-}
-
+// Without a look first, which would cost half of it and find most streams done: a wait has pools give back what they hold.
 inline infinirtError_t StreamSynchronize(infinirtStream_t stream) {
   if (is_created(stream)) {
-    if (const int code = wait_for(driver.StreamQuery, driver.StreamSynchronize, stream); is_final(code))
-      return as_error(code);
+    if (const int code = driver.StreamSynchronize(stream); is_final(code)) return as_error(code);
   }
   return runtime_library.StreamSynchronize(stream);
 }
@@ -111,8 +100,7 @@ inline infinirtError_t EventQuery(infinirtEvent_t event) {
 
 inline infinirtError_t EventSynchronize(infinirtEvent_t event) {
   if (event) {
-    if (const int code = wait_for(driver.EventQuery, driver.EventSynchronize, event); is_final(code))
-      return as_error(code);
+    if (const int code = driver.EventSynchronize(event); is_final(code)) return as_error(code);
   }
   return runtime_library.EventSynchronize(event);
 }

@@ -45,9 +45,6 @@ PyObject* sync(PyObject* self, PyObject*) {
     if (error == infinirtSuccess) Py_RETURN_NONE;
     if (error != infinirtErrorNotReady) return raise_error_as("infinirtEventSynchronize", error);
   }
-  if (event->may_block.how == MayBlock::Ask && !event->may_block) {
-    return none_or_raise(infinirtXEventSynchronizeLocked(event->handle));
-  }
   return none_or_raise(without_gil(true, [&] { return rt.EventSynchronize(event->handle); }));
 }
 

@@ -70,9 +70,6 @@ PyObject* sync(PyObject* self, PyObject*) {
     if (error == infinirtSuccess) Py_RETURN_NONE;
     if (error != infinirtErrorNotReady) return raise_error_as("infinirtStreamSynchronize", error);
   }
-  if (stream->may_block.how == MayBlock::Ask && !stream->may_block) {
-    return none_or_raise(on_stream(stream, infinirtXStreamSynchronizeLocked));
-  }
   return none_or_raise(
       without_gil(true, [&] { return on_stream(stream, [](infinirtStream_t s) { return rt.StreamSynchronize(s); }); }));
 }

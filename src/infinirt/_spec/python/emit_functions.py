@@ -11,8 +11,6 @@ from .shapes import PER_THREAD_SUFFIX, SHAPES
 # Called by the extension's own machinery.
 _ALWAYS = (
     "infinirtXCallMayWait",
-    "infinirtXStreamSynchronizeLocked",
-    "infinirtXEventSynchronizeLocked",
     "infinirtXGetDeviceType",
     "infinirtXDrain",
     "infinirtGetLastError",
@@ -53,8 +51,7 @@ def _call(shape: Shape) -> str:
     if shape.gil == "core":
         return f"api.{shape.c_name}({arguments})"
     if shape.query is not None:
-        locked = f"api.{shape.c_name.replace('infinirt', 'infinirtX')}Locked"
-        return f"wait_call({arguments}, {locked}, [&] {{ return api.{shape.query}({arguments}); }}, {call})"
+        return f"query_first([&] {{ return api.{shape.query}({arguments}); }}, {call})"
     if shape.gil == "copy":
         return f"copy_call(in_kind, {call})"
     if shape.gil == "allocation":
