@@ -116,7 +116,7 @@ def main() -> None:
         "--filter", default="", help="only operators whose 'name dtype size' has this in it"
     )
     arguments.add_argument("--rounds", type=int, default=40)
-    arguments.add_argument("--batch", type=float, default=0.001, help="seconds of a batch of calls")
+    arguments.add_argument("--batch", type=float, default=0.005, help="seconds of a batch of calls")
     arguments.add_argument("--processor-time", action="store_true", help="of the process; for --threads 1")
     arguments.add_argument("--json", type=Path, help="a file for the figures")
     given = arguments.parse_args()

@@ -27,29 +27,47 @@ struct Burst {
 thread_local Burst t_burst;
 
 struct Job {
-  std::atomic<int64_t> next{0};       // first index nobody has claimed
+  // What nobody has claimed, in units: the first one in the low half of the word, the end in the high half.
+  std::atomic<uint64_t> unclaimed;
   std::atomic<int64_t> finished{0};   // indices done
   std::atomic<int> holders;           // the caller and its helpers
   std::atomic<uint32_t> all_done{0};
-  int64_t count, grain;
+  int64_t count, unit;
   int threads;
   bool lingers;  // helpers stay awake afterwards
   void (*body)(int64_t, int64_t, void*);
   void* context;
 
-  // Half of a thread's share of what is left, or the grain: few claims at first, and at the end nobody waits long for another's last piece.
-  int64_t claim(int64_t* end) {
-    int64_t begin = next.load(std::memory_order_relaxed);
-    do {
-      if (begin >= count) return count;
-      *end = std::min(count, begin + std::max(grain, (count - begin) / (2 * threads)));
-    } while (!next.compare_exchange_weak(begin, *end, std::memory_order_relaxed));
-    return begin;
+  void divide(int64_t indices, int64_t grain) {
+    constexpr int64_t kMostUnits = INT32_MAX;
+    const int64_t grains = (indices + grain - 1) / grain;
+    count = indices;
+    unit = grain * ((grains + kMostUnits - 1) / kMostUnits);
+    unclaimed.store(static_cast<uint64_t>((indices + unit - 1) / unit) << 32, std::memory_order_relaxed);
   }
 
-  void work() {
-    int64_t end = 0;
-    for (int64_t begin; (begin = claim(&end)) < count;) {
+  // Three quarters of a thread's share of what is left: few claims at first, and at the end nobody waits long for another's last piece. The
+  // caller begins at the front and helpers at the end, so that the next loop over the same memory finds it in the same cores' caches.
+  bool claim(bool from_front, int64_t* begin, int64_t* end) {
+    uint64_t word = unclaimed.load(std::memory_order_relaxed), rest;
+    uint32_t first, last;
+    do {
+      first = static_cast<uint32_t>(word);
+      last = static_cast<uint32_t>(word >> 32);
+      if (first == last) return false;
+      const uint32_t size = std::max<uint32_t>(
+          1, static_cast<uint32_t>(uint64_t{last - first} * 3 / (4 * static_cast<uint32_t>(threads))));
+      const uint32_t cut = from_front ? first + size : last - size;
+      rest = from_front ? uint64_t{last} << 32 | cut : uint64_t{cut} << 32 | first;
+      (from_front ? last : first) = cut;
+    } while (!unclaimed.compare_exchange_weak(word, rest, std::memory_order_relaxed));
+    *begin = first * unit;
+    *end = std::min(count, last * unit);
+    return true;
+  }
+
+  void work(bool from_front) {
+    for (int64_t begin, end; claim(from_front, &begin, &end);) {
       body(begin, end, context);
       if (finished.fetch_add(end - begin, std::memory_order_acq_rel) + (end - begin) == count) {
         all_done.store(1, std::memory_order_release);
@@ -68,7 +86,7 @@ struct Helper final : Runnable {
   bool run(int) override {
     Job* shared = job;
     delete this;
-    shared->work();
+    shared->work(false);
     shared->drop();
     return false;
   }
@@ -88,8 +106,7 @@ void parallel_for(int64_t count, int64_t grain, void (*body)(int64_t, int64_t, v
     return;
   }
   auto* job = new Job;
-  job->count = count;
-  job->grain = grain;
+  job->divide(count, grain);
   job->threads = wanted + 1;
   job->lingers = which != Helpers::OfStep && linger_ns() > 0;
   job->body = body;
@@ -112,7 +129,7 @@ void parallel_for(int64_t count, int64_t grain, void (*body)(int64_t, int64_t, v
     body(0, count, context);
   } else {
     job->holders.fetch_sub(wanted - helpers, std::memory_order_relaxed);  // this thread holds it still
-    job->work();
+    job->work(true);
     const auto is_done = [&] { return job->all_done.load(std::memory_order_acquire) != 0; };
     // Not where threads share cores: the helper may need this one.
     if (!look_for(job->lingers ? kLastPiece_ns : 0, is_done)) {

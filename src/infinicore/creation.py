@@ -53,7 +53,7 @@ def empty(
     wanted = float32 if dtype is None else dtype
     if pin_memory:
         return _pinned(sizes([size, *more], "empty", "size"), checked(wanted, "empty"), device)
-    place = _core.current() if device is None else place_for(device)
+    place = None if device is None else place_for(device)
     # As given, where it is a list already: reading it checks each size.
     shape = size if type(size) is list and not more else sizes([size, *more], "empty", "size")
     return _core.empty(place, wanted, shape)
@@ -106,7 +106,7 @@ def zeros(
     element = _zero.get(wanted) if type(wanted) is _core.dtype else None
     if element is None:
         element = _zero[wanted] = bytes(checked(wanted, "zeros").itemsize)
-    place = _core.current() if device is None else place_for(device)
+    place = None if device is None else place_for(device)
     shape = size if type(size) is list and not more else sizes([size, *more], "zeros", "size")
     return _core.filled(place, wanted, shape, element)
 
@@ -121,7 +121,7 @@ def ones(
     element = _one.get(wanted) if type(wanted) is _core.dtype else None
     if element is None:
         element = _one[wanted] = _encoded(1, checked(wanted, "ones"))
-    place = _core.current() if device is None else place_for(device)
+    place = None if device is None else place_for(device)
     shape = size if type(size) is list and not more else sizes([size, *more], "ones", "size")
     return _core.filled(place, wanted, shape, element)
 

@@ -450,14 +450,16 @@ bool read_place_and_dtype(PyObject* place, PyObject* dtype) {
   return check_open(reinterpret_cast<PlaceObject*>(place));
 }
 
-// empty(place, dtype, shape)
+// empty(place, dtype, shape). No place: the current one.
 PyObject* empty(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 3) return PyErr_Format(PyExc_TypeError, "empty() takes a place, a dtype and a shape");
   Py_ssize_t shape[kMaxDimensions];
   int ndim = 0;
-  if (!read_place_and_dtype(args[0], args[1]) || !read_sizes(args[2], "size", false, shape, &ndim)) return nullptr;
+  Ref place(args[0] == Py_None ? reinterpret_cast<PyObject*>(current_place()) : Py_NewRef(args[0]));
+  if (!place || !read_place_and_dtype(place.get(), args[1]) || !read_sizes(args[2], "size", false, shape, &ndim))
+    return nullptr;
   return as_object(
-      new_tensor(reinterpret_cast<PlaceObject*>(args[0]), reinterpret_cast<DtypeObject*>(args[1]), ndim, shape));
+      new_tensor(reinterpret_cast<PlaceObject*>(place.get()), reinterpret_cast<DtypeObject*>(args[1]), ndim, shape));
 }
 
 // filled(place, dtype, shape, element): the same, with an element's bytes everywhere.
