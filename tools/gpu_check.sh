@@ -104,7 +104,9 @@ if wanted bench; then
     for bench in benchmarks/*_bench.py; do
         # Minutes, and all of it on the CPU device.
         [ "$bench" = benchmarks/cpu_operators_bench.py ] && continue
-        [ -f "$bench" ] && part "$(basename "$bench" .py)" "${BENCH_LIMIT:-120}" "$PYTHON" "$bench"
+        arguments=()
+        [ "$bench" = benchmarks/llama_bench.py ] && arguments=(--device nvidia:0)
+        [ -f "$bench" ] && part "$(basename "$bench" .py)" "${BENCH_LIMIT:-120}" "$PYTHON" "$bench" "${arguments[@]}"
     done
 fi
 

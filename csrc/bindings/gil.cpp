@@ -13,6 +13,17 @@ namespace {
 constexpr int kYes = 1;
 }
 const int* some_call_may_wait = &kYes;
+constinit thread_local bool t_has_device_type [[gnu::tls_model("initial-exec")]] = false;
+
+bool ask_whether_to_keep_gil() {
+#ifdef Py_GIL_DISABLED
+  return !every_call_may_block;
+#else
+  if (every_call_may_block || api.infinirtXCallMayWait(nullptr) != 0) return false;
+  t_has_device_type = true;  // it says yes of those that have none
+  return true;
+#endif
+}
 
 void initialise_gil_policy() {
   introduce_interpreter();
@@ -23,12 +34,7 @@ void initialise_gil_policy() {
   const char* release = std::getenv("INFINIRT_PYTHON_RELEASE_GIL");
   const bool always = release != nullptr && std::strcmp(release, "1") == 0;
   every_call_may_block = launches_block || !asynchronous || always;
-#ifdef Py_GIL_DISABLED
-  static constexpr int no = 0;  // there is nothing to release
-  if (!every_call_may_block) some_call_may_wait = &no;
-#else
   if (!every_call_may_block) some_call_may_wait = infinirtXSomeCallMayWait();
-#endif
 }
 
 }  // namespace infinirt::python

@@ -5,7 +5,7 @@
 //   costs more than the call. On the CPU device they never wait; a vendor's library may when its queue is full, so there the
 //   lock is released while host functions are pending. Device types whose calls run foreign code always release.
 //   INFINIRT_PYTHON_RELEASE_GIL=1: every call releases. For programs in which other libraries enqueue Python functions.
-// - An allocation of device memory is quick up to kQuickAllocation, any other blocking. Freeing is blocking: it waits for the device.
+// - Allocating and freeing device memory is blocking: a driver may wait for the device.
 // - A copy in stream order between two places in device memory is quick, any other blocking.
 // - A synchronise on the CPU device asks first: if there is nothing to wait for, the lock stays.
 // - A quick function that has to wait after all (an allocation at the limit of memory), or that computes what the program is
@@ -25,14 +25,19 @@ void initialise_gil_policy();
 
 extern bool every_call_may_block;
 
-/// Points at a number that is 0 while no quick function may wait, mostly; else it has to be asked.
+/// Points at a number that is 0 while no quick function may wait on threads that have chosen a device type; else it has to be asked.
 extern const int* some_call_may_wait;
+
+/// Whether this thread has: a first call may load a vendor's library.
+extern constinit thread_local bool t_has_device_type [[gnu::tls_model("initial-exec")]];
+
+bool ask_whether_to_keep_gil();
 
 /// Whether a quick function may hold the lock.
 inline bool may_keep_gil() {
-  if (__atomic_load_n(some_call_may_wait, __ATOMIC_RELAXED) == 0) [[likely]]
+  if (__atomic_load_n(some_call_may_wait, __ATOMIC_RELAXED) == 0 && t_has_device_type) [[likely]]
     return true;
-  return !every_call_may_block && api.infinirtXCallMayWait(nullptr) == 0;
+  return ask_whether_to_keep_gil();
 }
 
 /// Whether the thread works on the CPU device.
@@ -62,16 +67,6 @@ auto blocking_call(Call call) {
 template <class Call>
 auto quick_call(Call call) {
   if (may_keep_gil()) [[likely]]
-    return call();
-  return blocking_call(call);
-}
-
-/// For allocations: a driver needs some 50 us for a small one, and the longer the more pages there are to map.
-inline constexpr size_t kQuickAllocation = size_t{16} << 20;
-
-template <class Call>
-auto allocation_call(size_t bytes, Call call) {
-  if (bytes <= kQuickAllocation && may_keep_gil()) [[likely]]
     return call();
   return blocking_call(call);
 }

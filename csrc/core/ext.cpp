@@ -379,7 +379,9 @@ infinirtError_t infinirtXSetWaitHooks(void* (*begin)(void), void (*end)(void* st
 
 // Language runtimes ask before nearly every call, so what is nearly always the answer takes two loads.
 int infinirtXCallMayWait(const char* type) {
-  if (g_hot.may_wait.load(std::memory_order_relaxed) == 0 && thread_state().backend) return 0;
+  const Backend* backend = thread_state().backend;
+  if (g_hot.may_wait.load(std::memory_order_relaxed) == 0 && backend && (!type || type == backend->name.c_str()))
+    return 0;
   return call_may_wait(type);
 }
 

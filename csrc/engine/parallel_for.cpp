@@ -40,10 +40,10 @@ struct Job {
 
   void divide(int64_t indices, int64_t grain) {
     constexpr int64_t kMostUnits = INT32_MAX;
-    const int64_t grains = (indices + grain - 1) / grain;
+    const int64_t grains = (indices - 1) / grain + 1;  // so that nothing overflows
     count = indices;
-    unit = grain * ((grains + kMostUnits - 1) / kMostUnits);
-    unclaimed.store(static_cast<uint64_t>((indices + unit - 1) / unit) << 32, std::memory_order_relaxed);
+    unit = grain * ((grains - 1) / kMostUnits + 1);
+    unclaimed.store(static_cast<uint64_t>((indices - 1) / unit + 1) << 32, std::memory_order_relaxed);
   }
 
   // Three quarters of a thread's share of what is left: few claims at first, and at the end nobody waits long for another's last piece. The

@@ -45,7 +45,10 @@ _KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "str": ("a string", lambda value: isinstance(value, str)),
     "None": ("None", lambda value: value is None),
     "_core.dtype": ("an infinicore.dtype", lambda value: isinstance(value, _core.dtype)),
-    "Pair": ("a pair of Tensors", lambda value: len(value) == 2 if _is_list(value, _is_tensor) else False),
+    "Pair": (
+        "a pair of Tensors",
+        lambda value: isinstance(value, list | tuple) and len(value) == 2 and _is_list(value, _is_tensor),
+    ),
     "Sequence[int]": ("a list of integers", lambda value: _is_list(value, _is_integer)),
     "Sequence[float]": ("a list of numbers", lambda value: _is_list(value, _is_real)),
     "Sequence[Tensor]": ("a list of Tensors", lambda value: _is_list(value, _is_tensor)),

@@ -154,9 +154,18 @@ def bmm_strided(input: Tensor, mat2: Tensor, *, out: Tensor) -> Tensor:
     return bmm(input, mat2, out=out)
 
 
+def _fitting(function: str, name: str, matrix: Tensor, vec: Tensor) -> None:
+    if matrix.size(1) != vec.size(0):
+        raise ValueError(
+            f"{function}(): {name} has shape {matrix.shape} and vec {vec.shape}; "
+            "a matrix has as many columns as its vector has elements"
+        )
+
+
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of a matrix and a vector."""
     _shaped("mv", {"input": (input, 2), "vec": (vec, 1)})
+    _fitting("mv", "input", input, vec)
     to = None if out is None else out.unsqueeze(-1)
     made = _multiplied("mv", input, vec.unsqueeze(1), "vec", to)
     return made.squeeze(1) if out is None else out
@@ -221,6 +230,7 @@ def addmv(
 ) -> Tensor:
     """`beta * input + alpha * mat * vec`; as `addmm` otherwise."""
     _shaped("addmv", {"mat": (mat, 2), "vec": (vec, 1)})
+    _fitting("addmv", "mat", mat, vec)
     if input.ndim > 1:
         raise ValueError(f"addmv(): input has shape {input.shape}; a vector was expected")
     column = input.unsqueeze(-1) if input.ndim else input

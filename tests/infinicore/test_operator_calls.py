@@ -270,7 +270,7 @@ def other_place() -> infinicore.Tensor:
             r"alpha must be a number, not a Tensor of shape \[3\]",
         ),
         (lambda x: infinicore.mul_scalar(x, [1]), TypeError, r"alpha must be a number, not \[1\]"),
-        (lambda x: infinicore.mul_scalar(x, 10**400), OverflowError, "alpha is 10*, which is too large"),
+        (lambda x: infinicore.mul_scalar(x, 10**400), OverflowError, "alpha is too large"),
         (
             lambda x: infinicore.tril(x.view(1, 3), "a"),
             TypeError,

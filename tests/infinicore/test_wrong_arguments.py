@@ -168,3 +168,20 @@ def test_functions_are_known_by_the_names_that_they_are_offered_under() -> None:
         assert pickle.loads(pickle.dumps(function)) is function
     assert infinicore.pad is functional.pad
     assert str(inspect.signature(infinicore.chunk)).startswith("(input: 'Tensor', chunks: 'int'")
+
+
+class _Uncalibrated:
+    def __float__(self) -> float:
+        raise ValueError("the sensor is not calibrated")
+
+
+def test_what_an_argument_itself_raises_stays() -> None:
+    with pytest.raises(ValueError, match="the sensor is not calibrated"):
+        functional.leaky_relu(infinicore.ones([2]), _Uncalibrated())
+
+
+def test_numbers_too_long_to_print_and_pairs_that_are_none() -> None:
+    with pytest.raises(OverflowError, match=r"mul_scalar\(\): alpha is too large"):
+        infinicore.mul_scalar(infinicore.ones([2]), 10**5000)
+    with pytest.raises(TypeError, match=r"cummax\(\): out must be a pair of Tensors or None, not generator"):
+        infinicore.cummax(infinicore.ones([2, 2]), 0, out=(each for each in ()))

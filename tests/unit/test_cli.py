@@ -38,6 +38,17 @@ def test_info_says_why_there_is_no_device() -> None:
     assert "INFINIRT_CPU_DEVICES" in done.stdout
 
 
+@pytest.mark.parametrize("setting", ["cuda", "cpu:5", "amd"])
+def test_a_default_device_that_is_not_there_stops_neither_info_nor_demo(setting: str) -> None:
+    done = infinirt("info", INFINIRT_DEVICE=setting)
+    assert done.returncode == 0, done.stderr
+    assert "cpu:0" in done.stdout
+    assert "default  none: " in done.stdout
+    assert f"set      INFINIRT_DEVICE={setting}" in done.stdout
+    done = infinirt("demo", "--device", "cpu", INFINIRT_DEVICE=setting)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_info_as_json() -> None:
     data = json.loads(infinirt("info", "--json", INFINIRT_DEVICE="cpu").stdout)
     assert data["default"] == "cpu:0"

@@ -156,12 +156,15 @@ class Explanation {
 }  // namespace
 
 bool explain_argument(const char* function, const char* parameter, const char* expected, PyObject* given) {
-  const bool is_too_large = PyErr_ExceptionMatches(PyExc_OverflowError) != 0;
+  const bool is_too_large = PyErr_ExceptionMatches(PyExc_OverflowError) != 0 && PyLong_Check(given);
   if (!is_too_large && !PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_ValueError))
     return false;
+  const PyNumberMethods* number = Py_TYPE(given)->tp_as_number;
+  const bool has_code = number && (number->nb_float || number->nb_index);
+  if (!is_too_large && has_code && !is_tensor(given) && PyErr_ExceptionMatches(PyExc_ValueError)) return false;
   PyErr_Clear();
-  if (is_too_large) {
-    PyErr_Format(PyExc_OverflowError, "%s(): %s is %R, which is too large", function, parameter, given);
+  if (is_too_large) {  // how large is not said: Python refuses to print the longest
+    PyErr_Format(PyExc_OverflowError, "%s(): %s is too large", function, parameter);
   } else if (is_tensor(given)) {
     PyErr_Format(PyExc_TypeError, "%s(): %s must be %s, not a Tensor of shape %s", function, parameter, expected,
                  text_of(*as_tensor(given)).c_str());

@@ -218,7 +218,10 @@ def sanitize(
 def trace(
     command: Annotated[
         list[str] | None,
-        typer.Argument(metavar="SCRIPT [ARGUMENTS]...", help="A Python file or program, and its arguments."),
+        typer.Argument(
+            metavar="SCRIPT [ARGUMENTS]...",
+            help="A Python file, -m MODULE, or a program, and its arguments; options of this command come before.",
+        ),
     ] = None,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="Where to; empty: only the summary.")

@@ -157,9 +157,9 @@ def run(only: str | None, as_json: bool) -> int:
         return 2
     report: list[dict[str, Any]] = []
     for device in devices:
-        with device:
-            steps = [step(device) for step in STEPS]
-            device.sync()
+        device.set_current()  # whatever INFINIRT_DEVICE says
+        steps = [step(device) for step in STEPS]
+        device.sync()
         report.append(
             {
                 "device": str(device),

@@ -69,6 +69,7 @@ def other_owners() -> list[str]:
 
 
 def describe(device: infinirt.Device) -> dict[str, Any]:
+    device.set_current()  # an INFINIRT_DEVICE that names no device is what this command is asked about
     free, total = device.memory_info()
     return {
         "device": str(device),
@@ -113,6 +114,8 @@ def run(as_json: bool, everything: bool = False) -> None:
                 "default" if device["device"] == data["default"] else "",
             )
     console.print(table)
+    if data["default"].startswith("none: "):
+        console.print(f"default  [yellow]{escape(data['default'])}[/]", highlight=False)
     absent = [] if everything else [entry["type"] for entry in data["device_types"] if not_found(entry)]
     for entry in data["device_types"]:
         if entry["type"] in absent:

@@ -76,8 +76,8 @@ def run_on_hosts(command: list[str], ranks: int, hosts: str, *, label: bool = Fa
 
 
 def words_of(command: list[str]) -> list[str]:
-    """The program and its arguments: a Python file is run by this interpreter."""
-    return [sys.executable, *command] if command[0].endswith(".py") else command
+    """The program and its arguments: a Python file, or `-m` and a module, is run by this interpreter."""
+    return [sys.executable, *command] if command[0].endswith(".py") or command[0] == "-m" else command
 
 
 def _wait(processes: list[subprocess.Popen[bytes]]) -> int:

@@ -25,7 +25,7 @@ def run(command: list[str], output: str, stacks: bool, as_json: bool, raw: str) 
         folder.mkdir(parents=True, exist_ok=True)
         told = {"INFINIRT_TRACE": str(folder.resolve()), **({"INFINIRT_STACKS": "1"} if stacks else {})}
         words = words_of(command)
-        missing = words is not command and not Path(command[0]).is_file()
+        missing = command[0].endswith(".py") and not Path(command[0]).is_file()
         problem = f"there is no file {command[0]}" if missing else not_writable(output)
         if problem:
             print(f"infinirt trace: {problem}", file=sys.stderr)

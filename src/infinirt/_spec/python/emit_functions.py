@@ -54,8 +54,6 @@ def _call(shape: Shape) -> str:
         return f"query_first([&] {{ return api.{shape.query}({arguments}); }}, {call})"
     if shape.gil == "copy":
         return f"copy_call(in_kind, {call})"
-    if shape.gil == "allocation":
-        return f"allocation_call(in_size, {call})"
     return f"{'quick' if shape.gil == 'keep' else 'blocking'}_call({call})"
 
 

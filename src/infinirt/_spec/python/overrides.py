@@ -96,9 +96,6 @@ RELEASE_GROUPS = {"memory", "ipc"}
 COPIES = {"infinirtMemcpyAsync", "infinirtMemcpy2DAsync"}
 """Enqueued by the call, and no more, if both sides are device memory. With host memory, which may be pageable, they wait."""
 
-ALLOCATIONS = {"infinirtMalloc"}
-"""Quick as long as they are small, which bounds how long the driver maps pages."""
-
 KEEP = {
     "infinirtMemsetAsync",
     "infinirtMemset2DAsync",
