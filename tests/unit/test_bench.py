@@ -267,9 +267,9 @@ def test_what_only_one_run_has_is_named_once(data: dict[str, Any], tmp_path: Pat
     old, new = str(tmp_path / "old.json"), str(tmp_path / "new.json")
     document.write(old, data)
     document.write(new, changed)
-    said = " ".join(told("--load", new, "--compare", old, "--threshold", "99").stdout.split())
+    said = " ".join(told("--load", new, "--compare", old, "--threshold", "9.9").stdout.split())
     assert f"not measured this time: {'; '.join(missing)}" in said
-    said = " ".join(told("--load", old, "--compare", new, "--threshold", "99").stdout.split())
+    said = " ".join(told("--load", old, "--compare", new, "--threshold", "9.9").stdout.split())
     assert f"new: {'; '.join(missing)}" in said
 
 
@@ -324,7 +324,8 @@ def test_nothing_to_compare_is_told_before_anything_is_measured(data: dict[str, 
         (["--device", "nonsense"], "nonsense"),
         (["--compare", "/nowhere/old.json"], "/nowhere/old.json cannot be read"),
         (["--json", "/nowhere/new.json"], "there is no folder /nowhere"),
-        (["--threshold", "-1"], "--threshold is -1.0"),
+        (["--threshold", "-1"], "--threshold is -1;"),
+        (["--threshold", "15"], "--threshold is 15; a share was expected: 0.15 is 15 %"),
         (["--import", "nonsense"], "name it with --device"),
         (["--import", "nonsense", "--device", "chip"], "nonsense"),
         (["--plugin", "/nowhere/libchip.so", "--device", "chip"], "/nowhere/libchip.so"),

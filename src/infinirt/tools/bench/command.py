@@ -34,6 +34,7 @@ GROUPS = tuple(dict.fromkeys(case.group for case in CASES))
 IDS = tuple(dict.fromkeys(case.id for case in CASES))
 QUICK = Pace(rounds=5, round_seconds=0.002)
 OK, SLOWER, BAD_USE = 0, 1, 2
+MOST = 10  # of a threshold, as a share: beyond that a percentage was meant
 PIPED = 132  # columns of a table that nobody watches
 
 
@@ -66,8 +67,8 @@ def main(
         if listing:
             list_cases(groups, console)
             return OK
-        if not 0 <= threshold < 100:
-            raise BadUse(f"--threshold is {threshold}; a share such as 0.15 was expected")
+        if not 0 <= threshold < MOST:
+            raise BadUse(f"--threshold is {threshold:g}; a share was expected: 0.15 is 15 %")
         for path in (json, html):
             check_writable(path)
         before = document.read(earlier) if earlier else None  # before anything takes time
