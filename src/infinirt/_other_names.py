@@ -6,12 +6,14 @@ attributes that cannot be read; `hasattr()` is false of them, and `dir()` leaves
 
 from __future__ import annotations
 
+import sys
+
 TYPE_CHECKING = False  # as type checkers know it; importing `typing` would cost more than this package
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, NoReturn
 
-__all__ = ["OTHER_NAMES", "WithOtherNames"]
+__all__ = ["OTHER_NAMES", "Elsewhere", "WithOtherNames", "not_a_function", "real_names"]
 
 _SYNC = "it is called sync() here"
 _HANDLE = "it is called handle here"
@@ -19,6 +21,7 @@ _CLOSE = "it is called close() here"
 _CAPTURE = (
     "work is recorded by `with infinirt.capture(stream) as captured:` here; then captured.graph.instantiate()"
 )
+_NO_CURRENT_STREAM = "there is no current stream here; give each call its stream="
 _TENSORS = "tensors are in infinicore; here memory is a Buffer, device.allocate(size)"
 
 OTHER_NAMES: dict[str, dict[str, str]] = {
@@ -32,7 +35,7 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
         "cuda_stream": _HANDLE,
         "ptr": _HANDLE,
         "stream_id": "it is called id here",
-        "use": "there is no current stream here; give each call its stream=",
+        "use": _NO_CURRENT_STREAM,
         "begin_capture": _CAPTURE,
         "end_capture": _CAPTURE,
         "destroy": _CLOSE,
@@ -57,6 +60,10 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
         "clone": "it is called copy_to() here: without dst it makes a new Buffer",
         "numpy": "numpy.asarray(buffer) reads it in place where the host reaches it; else copy_to(array)",
         "tobytes": "bytes(buffer) does it here where the host reaches the memory; else copy_to(array)",
+        "numel": "a Buffer has bytes, size says how many; tensors are in infinicore",
+        "to": "memory of another device takes it over by copy_from(buffer) there, or buffer.copy_to(other) here",
+        "cpu": "copy_to(array) brings it to the host",
+        "view": "buffer[start:stop] is a part of it in the same memory; shapes are for the tensors of infinicore",
         "free": _CLOSE,
     },
     "Device": {
@@ -65,6 +72,9 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
         "id": "it is called ordinal here",
         "use": "it is called set_current() here; `with device:` does so for a block",
         "mem_info": "it is called memory_info() here",
+        "malloc": "it is called allocate(size) here",
+        "stream": f"{_NO_CURRENT_STREAM}; a stream is made by create_stream()",
+        "current_stream": f"{_NO_CURRENT_STREAM}; the default one is default_stream",
         "Stream": "it is called create_stream() here",
         "Event": "it is called create_event() here",
     },
@@ -92,6 +102,11 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
         "default_stream": "it is called infinirt.Device().default_stream here",
         "empty_cache": "a pool gives back what it does not use by trim(): infinirt.Device().memory_resource.trim()",
         "CUDAGraph": "it is called infinirt.Graph here; `with infinirt.capture(stream)` records one",
+        "malloc": "it is called infinirt.Device().allocate(size) here",
+        "memory_allocated": "infinirt.Device().memory_info() says what is free; a CachingPool has statistics of what it gave out",
+        "nvtx": "a part of a program is named by `with infinirt.range(name):` here",
+        "profiler": "`with infinirt.trace(path):` records what runs, for Perfetto; so does the command infinirt trace",
+        "from_numpy": "infinirt.as_buffer(array) is its memory as a Buffer; tensors are in infinicore",
         "tensor": _TENSORS,
         "Tensor": _TENSORS,
         "empty": _TENSORS,
@@ -100,7 +115,7 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
 }  # by class; "infinirt" is the module itself
 
 
-class _Elsewhere:
+class Elsewhere:
     """A name that others have: to read it is an AttributeError that says what it is called here."""
 
     __slots__ = ("advice", "name")
@@ -114,6 +129,9 @@ class _Elsewhere:
         # Without `obj`: with it Python would add a guess of its own, "Did you mean: 'close'?" for clone().
         raise AttributeError(f"{who} has no attribute {self.name!r}: {self.advice}", name=self.name, obj=None)
 
+    def __repr__(self) -> str:  # what help() shows
+        return f"<not here: {self.advice}>"
+
 
 class WithOtherNames(type):
     """The metaclass of the classes above."""
@@ -124,20 +142,34 @@ class WithOtherNames(type):
             isinstance(base, WithOtherNames) for base in bases
         ):  # not again for what is derived from them
             for other, advice in OTHER_NAMES[name].items():
-                setattr(cls, other, _Elsewhere(other, advice))
+                setattr(cls, other, Elsewhere(other, advice))
             cls.__dir__ = _instance_names  # type: ignore[assignment]
 
     def __dir__(cls) -> Iterable[str]:
-        return _real(cls, super().__dir__())
+        return real_names(cls, super().__dir__())
 
 
 def _instance_names(self: object) -> list[str]:
-    return _real(type(self), object.__dir__(self))
+    return real_names(type(self), object.__dir__(self))
 
 
-def _real(cls: type, names: Iterable[str]) -> list[str]:
-    return [name for name in names if not isinstance(_found(cls, name), _Elsewhere)]
+def real_names(cls: type, names: Iterable[str]) -> list[str]:
+    """Of the names of a class or its objects those that can be read."""
+    return [name for name in names if not isinstance(_found(cls, name), Elsewhere)]
 
 
 def _found(cls: type, name: str) -> object:
     return next((vars(kind)[name] for kind in cls.__mro__ if name in vars(kind)), None)
+
+
+class _Module(type(sys)):  # type: ignore[misc]  # types.ModuleType, whose module may not have been imported yet
+    """A module that others have a function in the place of."""
+
+    def __call__(self, *args: object, **kwargs: object) -> NoReturn:
+        raise TypeError(f"{self.__name__} is a module, not a function: {self._instead}")
+
+
+def not_a_function(module: str, instead: str) -> None:
+    """Makes calling a module an error that says what to do instead."""
+    vars(sys.modules[module])["_instead"] = instead
+    sys.modules[module].__class__ = _Module

@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import _core
 from ._arguments import expect, integer
 from ._options import Options
-from ._other_names import WithOtherNames
+from ._other_names import WithOtherNames, not_a_function
 from .buffer import Buffer
 from .device import Device
 from .event import Event
@@ -368,3 +368,8 @@ class GraphExec(_core.GraphExecBase, metaclass=WithOtherNames):
 
     def __repr__(self) -> str:
         return "<GraphExec closed>" if self.is_closed else f"<GraphExec {self.handle:#x}>"
+
+
+not_a_function(
+    __name__, "`with infinirt.capture(stream) as captured:` records work; then captured.graph.instantiate()"
+)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import _core
 from ._arguments import integer
 from ._options import Options
-from ._other_names import WithOtherNames
+from ._other_names import WithOtherNames, not_a_function
 
 TYPE_CHECKING = False  # as type checkers know it; importing `typing` would cost more than this package
 if TYPE_CHECKING:
@@ -129,3 +129,8 @@ LEGACY_DEFAULT_STREAM: Stream = _core.wrap_stream(1, None, None)
 
 PER_THREAD_DEFAULT_STREAM: Stream = _core.wrap_stream(2, None, None)
 """The calling thread's own default stream on the current device."""
+
+not_a_function(
+    __name__,
+    "there is no current stream here, give each call its stream=; a stream is made by device.create_stream()",
+)

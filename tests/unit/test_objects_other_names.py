@@ -6,6 +6,7 @@ import inspect
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 from objects_support import TYPE
@@ -99,3 +100,15 @@ def test_a_derived_class_may_have_such_a_name() -> None:
 def test_the_classes_beneath_know_nothing_of_it() -> None:
     assert type(_core.StreamBase) is type
     assert "synchronize" not in dir(_core.StreamBase)
+
+
+@pytest.mark.parametrize(
+    ("called", "said"),
+    [
+        (lambda: infinirt.stream(None), "infinirt.stream is a module, not a function: there is no current stream here"),  # type: ignore[operator]
+        (lambda: infinirt.graph(None), "infinirt.graph is a module, not a function: `with infinirt.capture(stream)"),  # type: ignore[operator]
+    ],
+)  # fmt: skip
+def test_modules_in_the_place_of_functions(called: Callable[[], object], said: str) -> None:
+    with pytest.raises(TypeError, match=f"^{re.escape(said)}"):
+        called()
