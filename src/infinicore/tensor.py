@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+from infinirt._other_names import not_a_function
 
 from . import _core, _views
 from ._arguments import as_said_of
+from ._elsewhere import add_other_names, readable_names
 from ._places import place_for
 from .dtype import bool as _bool_dtype
 from .dtype import meant_by, to_numpy_dtype
@@ -36,6 +37,7 @@ class Tensor(_core.TensorBase):
     """
 
     __slots__ = ()
+    __dir__ = readable_names
     __array_ufunc__ = (
         None  # operators between NumPy's numbers and tensors are the tensors'; with arrays there are none
     )
@@ -417,16 +419,10 @@ def _encode(value: Any, dtype: _core.dtype) -> bytes:
 _encoded = lru_cache(maxsize=1024, typed=True)(_encode)
 
 
-class _Module(ModuleType):
-    """This module, which users of PyTorch take for its function."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> None:
-        raise TypeError(
-            "infinicore.tensor is a module, not a function: infinicore.from_list([1.0, 2.0], dtype=infinicore.float32) makes a tensor "
-            "of a list, infinicore.from_numpy(array) of an array"
-        )
-
-
-sys.modules[__name__].__class__ = _Module
+not_a_function(
+    __name__,
+    "infinicore.from_list([1.0, 2.0], dtype=infinicore.float32) makes a tensor of a list, infinicore.from_numpy(array) of an array",
+)
+add_other_names(Tensor)
 _core.register_tensor(Tensor)
 _core.set_encoder(_element)
