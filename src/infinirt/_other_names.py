@@ -1,7 +1,7 @@
 """What PyTorch, CuPy and CUDA call things that have another name here: said when such a name is tried.
 
 Nothing of it slows a name that exists: a `__getattr__` would, on every call of a method. So the names stand in the classes, as
-attributes that cannot be read; `hasattr()` is false of them, and `dir()` leaves them out.
+attributes that cannot be read; `hasattr()` is false of them, and `dir()` of objects leaves them out.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ import sys
 TYPE_CHECKING = False  # as type checkers know it; importing `typing` would cost more than this package
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any, NoReturn
+    from typing import NoReturn, TypeVar
 
-__all__ = ["OTHER_NAMES", "Elsewhere", "WithOtherNames", "not_a_function", "real_names"]
+    _Class = TypeVar("_Class", bound=type)
+
+__all__ = ["OTHER_NAMES", "Elsewhere", "not_a_function", "real_names", "with_other_names"]
 
 _SYNC = "it is called sync() here"
 _HANDLE = "it is called handle here"
@@ -133,20 +135,13 @@ class Elsewhere:
         return f"<not here: {self.advice}>"
 
 
-class WithOtherNames(type):
-    """The metaclass of the classes above."""
-
-    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
-        super().__init__(name, bases, namespace)
-        if not any(
-            isinstance(base, WithOtherNames) for base in bases
-        ):  # not again for what is derived from them
-            for other, advice in OTHER_NAMES[name].items():
-                setattr(cls, other, Elsewhere(other, advice))
-            cls.__dir__ = _instance_names  # type: ignore[assignment]
-
-    def __dir__(cls) -> Iterable[str]:
-        return real_names(cls, super().__dir__())
+def with_other_names(cls: _Class) -> _Class:
+    """Decorates the classes above. No metaclass, which would keep them from being combined with classes of another one; so `dir()` of
+    the classes themselves, not of their objects, has the names."""
+    for other, advice in OTHER_NAMES[cls.__name__].items():
+        setattr(cls, other, Elsewhere(other, advice))
+    cls.__dir__ = _instance_names  # type: ignore[assignment]
+    return cls
 
 
 def _instance_names(self: object) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import _core
-from ._other_names import WithOtherNames
+from ._other_names import with_other_names
 from .device import Device
 from .stream import Stream
 
@@ -18,7 +18,8 @@ _UNREGISTERED, _HOST, _DEVICE, _MANAGED = range(4)  # infinirtMemoryType
 _DL_CPU, _DL_CUDA, _DL_CUDA_HOST, _DL_EXTENSION, _DL_CUDA_MANAGED = 1, 2, 3, 12, 13
 
 
-class Buffer(_core.BufferBase, metaclass=WithOtherNames):
+@with_other_names
+class Buffer(_core.BufferBase):
     """Memory of a device: a number of bytes, used in stream order.
 
     Made by `Device.allocate()` or a memory resource. With the last reference the memory is freed in stream order, after

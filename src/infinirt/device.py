@@ -7,7 +7,7 @@ import threading
 from . import _core
 from ._arguments import expect, integer
 from ._device_attributes import FLAGS, NUMBERS
-from ._other_names import WithOtherNames
+from ._other_names import with_other_names
 from .event import Event, EventOptions
 from .stream import Stream, StreamOptions
 
@@ -52,7 +52,8 @@ class DeviceProperties:
         return f"<DeviceProperties of {self._device.type}:{self._device.ordinal}>"
 
 
-class Device(_core.DeviceBase, metaclass=WithOtherNames):
+@with_other_names
+class Device(_core.DeviceBase):
     """A device, by name ("cpu:1", "nvidia"), by number within the current type, or the current one.
 
     There is one object per device: `Device("cpu:0") is Device("cpu")`. As a context manager it is current inside.

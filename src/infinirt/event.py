@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import _core
 from ._options import Options
-from ._other_names import WithOtherNames
+from ._other_names import with_other_names
 from .errors import InfiniRTError, InvalidHandleError, NotReadyError
 
 __all__ = ["Event", "EventOptions"]
@@ -52,7 +52,8 @@ class EventOptions(Options):
         )
 
 
-class Event(_core.EventBase, metaclass=WithOtherNames):
+@with_other_names
+class Event(_core.EventBase):
     """A point in the work of a stream, for other streams and the host to wait for.
 
     Made by `Device.create_event()` or `Stream.record()`; destroyed with the last reference.

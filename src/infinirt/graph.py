@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import _core
 from ._arguments import expect, integer
 from ._options import Options
-from ._other_names import WithOtherNames, not_a_function
+from ._other_names import not_a_function, with_other_names
 from .buffer import Buffer
 from .device import Device
 from .event import Event
@@ -87,7 +87,8 @@ class GraphNode:
         return f"<GraphNode {self.type} {self.handle:#x}>"
 
 
-class Graph(_core.GraphBase, metaclass=WithOtherNames):
+@with_other_names
+class Graph(_core.GraphBase):
     """A description of work and its order, to be made executable by `instantiate()`.
 
     Built node by node as here, for devices of the type of `device` (by default the current one), or by `capture()`. What nodes use (buffers, functions, events) lives as long as the graph
@@ -299,7 +300,8 @@ def _count(size: int | None, *buffers: Buffer | int) -> int:
     return size
 
 
-class GraphExec(_core.GraphExecBase, metaclass=WithOtherNames):
+@with_other_names
+class GraphExec(_core.GraphExecBase):
     """A graph that can be launched, again and again, each time as one operation of a stream."""
 
     __slots__ = ("_source",)

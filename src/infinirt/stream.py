@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import _core
 from ._arguments import integer
 from ._options import Options
-from ._other_names import WithOtherNames, not_a_function
+from ._other_names import not_a_function, with_other_names
 
 TYPE_CHECKING = False  # as type checkers know it; importing `typing` would cost more than this package
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ class StreamOptions(Options):
         return _NON_BLOCKING if self.nonblocking else 0
 
 
-class Stream(_core.StreamBase, metaclass=WithOtherNames):
+@with_other_names
+class Stream(_core.StreamBase):
     """A queue of work: what one stream is given runs in order, different streams run side by side.
 
     Made by `Device.create_stream()`; destroyed with the last reference, while work that it was given still runs.
