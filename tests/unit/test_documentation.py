@@ -235,7 +235,9 @@ def test_commands_of_shell_blocks_exist(name: str) -> None:
         assert words[0] in known, f"{name}: infinirt {' '.join(words)}"
         options = {option for parameter in known[words[0]].params for option in parameter.opts}
         for word in words[1:]:
-            if words[0] in ("run", "trace", "sanitize") and (word.endswith(".py") or word == "infinirt"):
+            if words[0] in ("run", "trace", "sanitize") and (
+                word.endswith(".py") or word in ("infinirt", "-m")
+            ):
                 break  # what follows are the program's own
             if word.startswith("-"):
                 assert word.split("=")[0] in options, f"{name}: infinirt {' '.join(words)}"

@@ -478,3 +478,10 @@ def test_recordings_lie_where_there_is_room(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_nothing_observes_by_default() -> None:
     assert not infinirt._core.is_observed()
+
+
+def test_the_command_traces_a_module(tmp_path: Path) -> None:
+    done = infinirt_trace("-o", str(tmp_path / "out.json"), "-m", "infinirt", "info")
+    assert done.returncode == 0, done.stderr
+    assert "backend  cpu" in done.stdout
+    assert "infinirtMemGetInfo" in done.stderr
