@@ -67,24 +67,8 @@ BY_HAND = frozenset(
     }
 )
 
-# Answered by the driver itself, in line (driver_calls.h).
-DIRECT = frozenset(
-    {
-        "StreamQuery",
-        "StreamSynchronize",
-        "StreamIsCapturing",
-        "EventRecord",
-        "EventQuery",
-        "EventSynchronize",
-        "Malloc",
-        "Free",
-        "MallocAsync",
-        "FreeAsync",
-        "MemsetAsync",
-        "LaunchKernel",
-        "GraphLaunch",
-    }
-)
+# Answered by the driver itself, in line (driver_calls.h): what is called most, but for the current device, which is set by hand there.
+DIRECT = HOT - BY_HAND - {"GetDevice", "SetDevice"} | {"StreamIsCapturing"}
 
 # 12.9's plain name means another symbol there.
 _SYMBOLS_12 = {
