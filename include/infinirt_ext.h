@@ -434,13 +434,18 @@ INFINIRT_API infinirtError_t infinirtXSetWaitHooks(void* (*begin)(void), void (*
 
 /* Whether a call on the device type (null: the thread's current one, or whichever a vendor's handle leads to) that enqueues work
  * or asks a question might have to wait for a host function: a language runtime then gives its lock away first. 0 on the CPU
- * device; on a vendor's, whose queues are bounded, 1 while host functions are pending there; 1 for device types whose calls run
- * foreign code, and before a type was chosen. */
+ * device; on a vendor's, whose queues are bounded, 1 while host functions are pending there or waits are expected (below); 1 for device
+ * types whose calls run foreign code, and before a type was chosen. */
 INFINIRT_API int infinirtXCallMayWait(const char* type);
 
 /* Points at a number, to be read as an atomic one, that is 0 while infinirtXCallMayWait answers 0 on all threads that have chosen a
  * type: who finds 0 there need not ask. Never null, and always the same. */
 INFINIRT_API const int* infinirtXSomeCallMayWait(void);
+
+/* Adds to the number of reasons, beyond those that the runtime sees, why a vendor's queue may stand still until another thread of the
+ * process has made a call: 1 to begin with one, -1 to end it. For libraries on top whose work on one device waits for work that another
+ * thread enqueues, as collectives among GPUs of one process do. */
+INFINIRT_API void infinirtXExpectWaits(int change);
 
 /* Adds a folder in which vendors' packages may lie, as Python's site-packages: a device type that needs its vendor's library
  * looks there, after libraries that the process has already and before the system's. Takes effect for libraries that have

@@ -44,14 +44,14 @@ inline bool to_word(PyObject* object, unsigned long long* value) {
 #else
 #if PY_VERSION_HEX >= 0x030c0000
   const auto* digits = number->long_value.ob_digit;
-  if (number->long_value.lv_tag & 3) return false;  // zero, or negative
+  if (number->long_value.lv_tag & 2) return false;  // negative
   const std::uintptr_t count = number->long_value.lv_tag >> 3;
 #else
   const auto* digits = number->ob_digit;
   const Py_ssize_t count = Py_SIZE(number);
-  if (count <= 0) return false;
+  if (count < 0) return false;
 #endif
-  unsigned long long word = digits[0];
+  unsigned long long word = count > 0 ? digits[0] : 0;
   if (count > 1) word |= static_cast<unsigned long long>(digits[1]) << 30;
   if (count > 2) {
     if (count > 3 || digits[2] >= 16) return false;

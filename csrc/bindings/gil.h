@@ -5,7 +5,8 @@
 //   costs more than the call. On the CPU device they never wait; a vendor's library may when its queue is full, so there the
 //   lock is released while host functions are pending. Device types whose calls run foreign code always release.
 //   INFINIRT_PYTHON_RELEASE_GIL=1: every call releases. For programs in which other libraries enqueue Python functions.
-// - Allocating and freeing device memory is blocking: a driver may wait for the device.
+// - Freeing device memory is blocking: a driver waits for the device. Allocating is quick on the interpreter's only thread: a driver
+//   does not wait for the device there, but for another thread that frees.
 // - A copy in stream order between two places in device memory is quick, any other blocking.
 // - A synchronise on the CPU device asks first: if there is nothing to wait for, the lock stays.
 // - A quick function that has to wait after all (an allocation at the limit of memory), or that computes what the program is
@@ -67,6 +68,21 @@ auto blocking_call(Call call) {
 template <class Call>
 auto quick_call(Call call) {
   if (may_keep_gil()) [[likely]]
+    return call();
+  return blocking_call(call);
+}
+
+/// Whether the interpreter has no other thread. The list changes without the lock: one that comes meanwhile waits for the call.
+inline bool is_only_thread() {
+  const PyThreadState* own = PyThreadState_Get();
+  return !__atomic_load_n(&own->prev, __ATOMIC_RELAXED) && !__atomic_load_n(&own->next, __ATOMIC_RELAXED);
+}
+
+/// For allocations of device memory. Among several threads the lock is given away: one may be freeing, and wait with the driver's lock
+/// for a collective that another has yet to take part in.
+template <class Call>
+auto allocation_call(Call call) {
+  if (may_keep_gil() && is_only_thread()) [[likely]]
     return call();
   return blocking_call(call);
 }

@@ -240,6 +240,12 @@ infinirtError_t drain(unsigned milliseconds) {
 // Runs when the library is loaded: before it nothing resolves, and no handle can exist.
 [[gnu::constructor]] void on_load() { handle_arena_initialise(); }
 
+std::atomic<int> g_expected_waits{0};
+
+bool queue_may_stand_still(const Backend& backend) {
+  return backend.calls_may_wait && (g_expected_waits.load(std::memory_order_relaxed) > 0 || backend.calls_may_wait());
+}
+
 // Where there is a reason why some call may wait.
 [[gnu::noinline]] int call_may_wait(const char* type) {
   const Backend* backend = thread_state().backend;
@@ -250,11 +256,11 @@ infinirtError_t drain(unsigned milliseconds) {
     }
   }
   if (!backend) return 1;
-  if (backend->calls_may_wait && backend->calls_may_wait()) return 1;
+  if (queue_may_stand_still(*backend)) return 1;
   if (type) return 0;
   // The vendor's own handles lead to its library from threads of any type.
   const Backend* native = g_hot.native_backend.load(std::memory_order_relaxed);
-  return native && native != backend && native->calls_may_wait && native->calls_may_wait() ? 1 : 0;
+  return native && native != backend && queue_may_stand_still(*native) ? 1 : 0;
 }
 
 }  // namespace
@@ -388,6 +394,11 @@ int infinirtXCallMayWait(const char* type) {
 const int* infinirtXSomeCallMayWait(void) {
   static_assert(sizeof g_hot.may_wait == sizeof(int) && std::atomic<int32_t>::is_always_lock_free);
   return reinterpret_cast<const int*>(&g_hot.may_wait);
+}
+
+void infinirtXExpectWaits(int change) {
+  g_expected_waits.fetch_add(change, std::memory_order_relaxed);
+  g_hot.may_wait.fetch_add(change, std::memory_order_relaxed);
 }
 
 const char* infinirtXGetLibraryFolder(int index) { return library_folder(index); }

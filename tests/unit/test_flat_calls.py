@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 from flat_support import SUCCESS, ok, python, rt, wait_until
 
+from infinirt.__main__ import installed_root
+
 
 @pytest.fixture
 def stream() -> Iterator[Any]:
@@ -295,6 +297,19 @@ def test_quick_calls_never_wait_for_a_python_function() -> None:
     """They hold the interpreter lock: one that waited would wait for ever. Hence in a process of its own."""
     done = python(QUICK)
     assert done.stdout == "passed\n", done.stdout
+
+
+def test_expected_waits_are_those_of_vendors_queues() -> None:
+    """Calls on the CPU device keep the lock: its queues have no end."""
+    library = ctypes.CDLL(str(installed_root() / "lib" / "libinfinirt.so.1"))
+    library.infinirtXSomeCallMayWait.restype = ctypes.POINTER(ctypes.c_int)
+    reasons = library.infinirtXSomeCallMayWait()
+    before = reasons[0]
+    library.infinirtXExpectWaits(1)
+    assert reasons[0] == before + 1
+    assert library.infinirtXCallMayWait(b"cpu") == 0
+    library.infinirtXExpectWaits(-1)
+    assert reasons[0] == before
 
 
 # ---- Leaks ----------------------------------------------------------------------------------------------------------------

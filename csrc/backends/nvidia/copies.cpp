@@ -110,8 +110,8 @@ infinirtError_t Memcpy(void* dst, const void* src, size_t count, enum infinirtMe
                 static_cast<int>(kind));
 }
 
-[[gnu::hot]] infinirtError_t MemcpyAsync(void* dst, const void* src, size_t count, enum infinirtMemcpyKind kind,
-                                         infinirtStream_t stream) {
+[[gnu::hot, gnu::aligned(64)]] infinirtError_t MemcpyAsync(void* dst, const void* src, size_t count,
+                                                           enum infinirtMemcpyKind kind, infinirtStream_t stream) {
   if (is_dead(stream)) [[unlikely]]
     return refuse_dead(stream, "stream");
   note_call(FunctionId::MemcpyAsync, stream, nullptr);

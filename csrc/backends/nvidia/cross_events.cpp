@@ -206,7 +206,8 @@ infinirtError_t wait_for_cpu(infinirtStream_t stream, infinirtEvent_t event) {
 
 }  // namespace
 
-[[gnu::hot]] infinirtError_t StreamWaitEvent(infinirtStream_t stream, infinirtEvent_t event, unsigned int flags) {
+[[gnu::hot, gnu::aligned(64)]] infinirtError_t StreamWaitEvent(infinirtStream_t stream, infinirtEvent_t event,
+                                                               unsigned int flags) {
   if (is_dead(stream)) [[unlikely]]
     return refuse_dead(stream, "stream");
   note_call(FunctionId::StreamWaitEvent, stream, nullptr);

@@ -8,12 +8,6 @@ namespace infinirt::nvidia {
 
 namespace {
 
-// Stands for a function that was not found.
-template <class... Argument>
-int leave_to_runtime_library(Argument...) {
-  return infinirtErrorDeviceUninitialized;
-}
-
 infinirtError_t LibraryGetKernel(infinirtKernel_t* kernel, infinirtLibrary_t library, const char* name) {
   const infinirtError_t error = runtime_library.LibraryGetKernel(kernel, library, name);
   if (error == infinirtSuccess) direct::kernel_slot(*kernel).store(*kernel, std::memory_order_relaxed);
@@ -30,7 +24,7 @@ struct LastSet {
 };
 constinit thread_local LastSet t_last_set [[gnu::tls_model("initial-exec")]] = {nullptr, 0};
 
-[[gnu::hot]] infinirtError_t SetDevice(int device) {
+[[gnu::hot, gnu::aligned(64)]] infinirtError_t SetDevice(int device) {
   void* current = nullptr;
   LastSet& last = t_last_set;
   if (last.context && last.device == device && driver.CtxGetCurrent(&current) == infinirtSuccess &&
@@ -51,11 +45,7 @@ infinirtError_t DeviceReset() {
 
 }  // namespace
 
-constinit Driver driver = {
-    leave_to_runtime_library, leave_to_runtime_library, leave_to_runtime_library, leave_to_runtime_library,
-    leave_to_runtime_library, leave_to_runtime_library, leave_to_runtime_library, leave_to_runtime_library,
-    leave_to_runtime_library, leave_to_runtime_library, leave_to_runtime_library, leave_to_runtime_library,
-    leave_to_runtime_library, leave_to_runtime_library, leave_to_runtime_library, leave_to_runtime_library};
+constinit Driver driver;
 
 std::atomic<const void*> direct::known_kernels[1024];
 
@@ -80,7 +70,7 @@ void use_driver_directly(BackendTable& table) {
   find(found.MemFreeAsync, "cuMemFreeAsync");
   find(found.MemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2");
   find(found.MemsetD8Async, "cuMemsetD8Async");
-  find(found.LaunchKernel, "cuLaunchKernel");
+  find(found.LaunchKernelEx, "cuLaunchKernelEx");
   find(found.GraphLaunch, "cuGraphLaunch");
   if (!all) return;
   driver = found;

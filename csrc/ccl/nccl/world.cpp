@@ -1,5 +1,6 @@
 #include "ccl/nccl/world.h"
 
+#include <map>
 #include <thread>
 
 #include "ccl/monitor.h"
@@ -15,7 +16,37 @@ constexpr size_t kScratch = 16;
 const std::byte* at(const void* base, size_t bytes) { return static_cast<const std::byte*>(base) + bytes; }
 std::byte* at(void* base, size_t bytes) { return static_cast<std::byte*>(base) + bytes; }
 
+// How many ranks each communicator has in this process.
+struct RanksHere {
+  std::mutex mutex;
+  std::map<std::string, size_t> counts;
+};
+RanksHere& ranks_here() {
+  static auto* instance = new RanksHere;  // worlds may end after static objects
+  return *instance;
+}
+
 }  // namespace
+
+void NcclWorld::note_ranks(std::string communicator, size_t count) {
+  auto& here = ranks_here();
+  const std::lock_guard guard(here.mutex);
+  size_t& ranks = here.counts[communicator];
+  if (ranks < 2 && ranks + count >= 2) infinirtXExpectWaits(1);
+  ranks += count;
+  communicator_ = std::move(communicator);
+  ranks_ = count;
+}
+
+void NcclWorld::forget_ranks() {
+  auto& here = ranks_here();
+  const std::lock_guard guard(here.mutex);
+  const auto found = here.counts.find(communicator_);
+  const size_t left = found->second - ranks_;
+  if (found->second >= 2 && left < 2) infinirtXExpectWaits(-1);
+  found->second = left;
+  if (left == 0) here.counts.erase(found);
+}
 
 bool NcclWorld::make_scratch(Rank& rank, std::string* problem) const {
   const DeviceScope scope(kType, rank.device);
@@ -34,6 +65,7 @@ std::shared_ptr<NcclWorld> NcclWorld::make_all(const std::vector<int>& devices, 
     return nullptr;
   }
   auto world = std::make_shared<NcclWorld>(*nccl, static_cast<int>(devices.size()));
+  world->note_ranks(format_text("%p", static_cast<void*>(world.get())), devices.size());
   for (size_t i = 0; i < devices.size(); ++i) {
     world->comms_[i].comm = comms[i];
     world->comms_[i].device = devices[i];
@@ -61,10 +93,12 @@ std::shared_ptr<NcclWorld> NcclWorld::join(const infinicclUniqueId_t& id, int si
     *problem = format_text("ncclCommInitRank: %s", nccl->GetErrorString(error));
     return nullptr;
   }
+  world->note_ranks(std::string(theirs.internal, sizeof theirs.internal), 1);
   return world->make_scratch(own, problem) ? world : nullptr;
 }
 
 NcclWorld::~NcclWorld() {
+  if (ranks_ > 0) forget_ranks();
   for (Rank& rank : comms_) {
     const DeviceScope scope(kType, rank.device);
     const OutsideCapture outside;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "ccl/nccl/library.h"
@@ -44,9 +45,14 @@ class NcclWorld final : public World {
   void count_issued(const Part&, int) override {}
   std::string keep_for_graph(infinirtStream_t stream);
   int call(const Part& part, Rank& rank, void* stream) const;
+  // While a communicator has two ranks in this process, a GPU may wait for what another thread has yet to enqueue: the runtime is told.
+  void note_ranks(std::string communicator, size_t count);
+  void forget_ranks();
   bool make_scratch(Rank& rank, std::string* problem) const;
 
   const Functions& nccl_;
+  std::string communicator_;  // the same for all of its worlds in this process
+  size_t ranks_ = 0;          // of this world
   std::mutex mutex_;
   unsigned long long latest_capture_ = 0;  // its graph keeps this already
   std::vector<Rank> comms_;  // those of this process have a communicator

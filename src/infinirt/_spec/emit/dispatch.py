@@ -72,7 +72,7 @@ def _arguments(item: Function) -> str:
 
 
 def _definition(item: Function, suffix: str = "") -> str:
-    hot = " __attribute__((hot))" if item.short in HOT and not suffix else ""
+    hot = " __attribute__((hot, aligned(64)))" if item.short in HOT and not suffix else ""
     head = f'extern "C" INFINIRT_EXPORT{hot} {item.returns} {item.name}{suffix}'
     return call_layout(head, [p.declaration for p in item.params] or ["void"], " {")
 

@@ -151,7 +151,7 @@ def _failure(item: Function) -> str:
 
 
 def _wrapper(item: Function) -> str:
-    hot = "[[gnu::hot]] " if item.short in HOT else ""
+    hot = "[[gnu::hot, gnu::aligned(64)]] " if item.short in HOT else ""
     head = call_layout(f"{hot}infinirtError_t {item.short}", [p.declaration for p in item.params], " {")
     arguments = ", ".join(p.name for p in item.params)
     lines = [head]

@@ -54,6 +54,8 @@ def _call(shape: Shape) -> str:
         return f"query_first([&] {{ return api.{shape.query}({arguments}); }}, {call})"
     if shape.gil == "copy":
         return f"copy_call(in_kind, {call})"
+    if shape.gil == "allocation":
+        return f"allocation_call({call})"
     return f"{'quick' if shape.gil == 'keep' else 'blocking'}_call({call})"
 
 
@@ -69,7 +71,7 @@ def _success(shape: Shape) -> str:
 def _function(shape: Shape) -> str:
     out = []
     total = len(shape.inputs)
-    hot = "[[gnu::hot]] " if shape.c_name.removeprefix("infinirt") in HOT else ""
+    hot = "[[gnu::hot, gnu::aligned(64)]] " if shape.c_name.removeprefix("infinirt") in HOT else ""
     if shape.older is not None:
         out.append(_function(shape.older))
     if total:

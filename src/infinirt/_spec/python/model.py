@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-Gil = Literal["core", "keep", "copy", "release"]
+Gil = Literal["core", "keep", "copy", "allocation", "release"]
 """`core`: never released, the call enters no backend. `keep`: released only where the call may have to wait for a function
-that needs the lock. `copy`: as `keep` for a copy within device memory, as `release` for others. `release`: always released,
-the call can block."""
+that needs the lock. `copy`: as `keep` for a copy within device memory, as `release` for others. `allocation`: as `keep` on the
+interpreter's only thread. `release`: always released, the call can block."""
 
 
 @dataclass(frozen=True)

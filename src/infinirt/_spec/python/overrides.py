@@ -96,6 +96,9 @@ RELEASE_GROUPS = {"memory", "ipc"}
 COPIES = {"infinirtMemcpyAsync", "infinirtMemcpy2DAsync"}
 """Enqueued by the call, and no more, if both sides are device memory. With host memory, which may be pageable, they wait."""
 
+ALLOCATIONS = {"infinirtMalloc"}
+"""A driver waits in them for other threads at most."""
+
 KEEP = {
     "infinirtMemsetAsync",
     "infinirtMemset2DAsync",

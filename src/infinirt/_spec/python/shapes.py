@@ -123,6 +123,8 @@ def gil_of(f: Function) -> Gil:
         return "core"
     if f.name in overrides.COPIES:
         return "copy"
+    if f.name in overrides.ALLOCATIONS:
+        return "allocation"
     if f.name in overrides.RELEASE:
         return "release"
     if f.group in overrides.RELEASE_GROUPS and f.name not in overrides.KEEP:
