@@ -23,6 +23,21 @@ INFINIRT_API infinirtError_t infinirtXSetDeviceType(const char* type);
 /* The calling thread's device type; the string lives as long as the process. */
 INFINIRT_API infinirtError_t infinirtXGetDeviceType(const char** type);
 
+/* For libraries that work on a device of their own, on whatever thread calls them: makes `type` the thread's until
+ * infinirtXLeaveDeviceType is given what `*previous` became. That is null for a thread that has chosen none, and it has none again then:
+ * no default is looked for meanwhile, and no driver started for it. */
+INFINIRT_API infinirtError_t infinirtXEnterDeviceType(const char* type, const char** previous);
+INFINIRT_API void infinirtXLeaveDeviceType(const char* previous);
+
+/* 0 inside a host function, where every call is NotPermitted. */
+INFINIRT_API int infinirtXCallsArePermitted(void);
+
+/* For what a library frees at a moment that nobody chose, as a garbage collector does: until infinirtXEndRelaxedCapture is given what this
+ * returned, the thread's capture interaction mode is relaxed on every device type (infinirtThreadExchangeStreamCaptureMode has it so on
+ * the current one), so that no capture bars its calls, or is broken by them. */
+INFINIRT_API unsigned int infinirtXBeginRelaxedCapture(void);
+INFINIRT_API void infinirtXEndRelaxedCapture(unsigned int state);
+
 /* How many device types there are, and the name of one; names live as long as the process. Types without a usable device
  * are listed too: infinirtXGetDeviceTypeInfo says why. */
 INFINIRT_API infinirtError_t infinirtXGetDeviceTypeCount(int* count);

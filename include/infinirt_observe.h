@@ -80,15 +80,17 @@ typedef struct infinirtXCall {
   const char* signature;     /* names and kinds of the parameters: "dst:p,src:p,count:u,kind:i,stream:p" */
   const unsigned long long* arguments;
   int argumentCount;
-  const char* deviceType; /* of the calling thread, when the call begins; null there in a thread's first call */
+  const char*
+      deviceType; /* when the call begins the calling thread's, null if it has chosen none; at its end the one that answered */
   int device;
-  const char* stack;                /* who called, where a stack hook says so; else null. Lives for ever. */
-  infinirtError_t result;           /* at the end */
+  const char* stack; /* who called, where a stack hook says so; else null. Lives for ever. */
+  infinirtError_t result; /* at the end */
   unsigned long long
-      created;       /* at the end: what was stored through the first parameter, a pointer or a handle; else 0 */
-  long long startNs, endNs;         /* on the system's monotonic clock; endNs at the end */
-  const infinirtXAccess* accesses;  /* what infinirtXDeclareAccess said before this call */
+      created; /* at the end: what was stored through the first parameter, a pointer or a handle; else 0 */
+  long long startNs, endNs; /* on the system's monotonic clock; endNs at the end */
+  const infinirtXAccess* accesses; /* what infinirtXDeclareAccess said before this call */
   int accessCount;
+  const char* name; /* what infinirtXNameNextWork said before this call; else null. Lives for ever. */
 } infinirtXCall;
 
 /* One piece of work of a stream that the runtime itself runs, when it is over. */

@@ -113,12 +113,8 @@ int device_type_number(const char* name) {
 }
 
 DeviceScope::DeviceScope(const char* type, int device) {
-  const char* now = nullptr;
-  if ((error_ = infinirtXGetDeviceType(&now))) return;
-  if (std::strcmp(now, type) != 0) {
-    if ((error_ = infinirtXSetDeviceType(type))) return;
-    type_before_ = now;
-  }
+  if ((error_ = infinirtXEnterDeviceType(type, &type_before_))) return;
+  entered_ = true;
   int current = 0;
   if (device < 0) return;
   if ((error_ = api().GetDevice(&current)) || current == device) return;
@@ -128,7 +124,7 @@ DeviceScope::DeviceScope(const char* type, int device) {
 
 DeviceScope::~DeviceScope() {
   if (device_before_ >= 0) api().SetDevice(device_before_);
-  if (type_before_) infinirtXSetDeviceType(type_before_);
+  if (entered_) infinirtXLeaveDeviceType(type_before_);
 }
 
 }  // namespace infiniccl

@@ -44,6 +44,7 @@ class DeviceScope {
 
  private:
   const char* type_before_ = nullptr;
+  bool entered_ = false;
   int device_before_ = -1;
   infinirtError_t error_ = infinirtSuccess;
 };

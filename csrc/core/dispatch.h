@@ -35,7 +35,9 @@ inline infinirtError_t routing_failed(ThreadState& ts) {
 // A call runs for the backend it was routed to, which need not be the thread's own: for its time it is.
 class RoutedScope {
  public:
-  RoutedScope(ThreadState& ts, const Backend* backend) : ts_(ts), saved_(ts.backend) { ts.backend = backend; }
+  RoutedScope(ThreadState& ts, const Backend* backend) : ts_(ts), saved_(ts.backend) {
+    ts.backend = ts.routed = backend;
+  }
   ~RoutedScope() { ts_.backend = saved_; }
   RoutedScope(const RoutedScope&) = delete;
   RoutedScope& operator=(const RoutedScope&) = delete;

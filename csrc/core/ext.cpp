@@ -3,7 +3,9 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cstring>
+#include <utility>
 
 #include "core/dispatch.h"
 #include "core/library_folders.h"
@@ -240,6 +242,9 @@ infinirtError_t drain(unsigned milliseconds) {
 // Runs when the library is loaded: before it nothing resolves, and no handle can exist.
 [[gnu::constructor]] void on_load() { handle_arena_initialise(); }
 
+constexpr unsigned kNativeMode =
+    0x100;  // in what infinirtXBeginRelaxedCapture returns: there is one in the bits 4 to 7
+
 std::atomic<int> g_expected_waits{0};
 
 bool queue_may_stand_still(const Backend& backend) {
@@ -281,6 +286,39 @@ infinirtError_t infinirtXGetDeviceType(const char** type) {
   if (!backend) return finish_error(__func__, routing_failed(ts));
   *type = backend->name.c_str();
   return infinirtSuccess;
+}
+
+infinirtError_t infinirtXEnterDeviceType(const char* type, const char** previous) {
+  if (auto error = barred()) return finish_error(__func__, error);
+  if (!previous)
+    return finish_error(__func__, fail(infinirtErrorInvalidValue, "previous is null; the type goes there"));
+  const Backend* before = thread_state().backend;
+  *previous = before ? before->name.c_str() : nullptr;
+  if (before && *previous == type) return infinirtSuccess;
+  return finish_error(__func__, set_device_type(type));
+}
+
+void infinirtXLeaveDeviceType(const char* previous) {
+  thread_state().backend = previous ? find_backend(previous) : nullptr;
+}
+
+int infinirtXCallsArePermitted(void) { return thread_state().call_barrier == 0; }
+
+// Engines keep the mode in the thread's state; the library of the backend with native handles has its own.
+unsigned int infinirtXBeginRelaxedCapture(void) {
+  ThreadState& ts = thread_state();
+  const auto own = static_cast<unsigned>(std::exchange(ts.capture_mode, infinirtStreamCaptureModeRelaxed));
+  const Backend* native = g_hot.native_backend.load(std::memory_order_relaxed);
+  enum infinirtStreamCaptureMode mode = infinirtStreamCaptureModeRelaxed;
+  if (!native || native->table.ThreadExchangeStreamCaptureMode(&mode)) return own;
+  return own | kNativeMode | static_cast<unsigned>(mode) << 4;
+}
+
+void infinirtXEndRelaxedCapture(unsigned int state) {
+  thread_state().capture_mode = static_cast<infinirtStreamCaptureMode>(state & 0xf);
+  if (!(state & kNativeMode)) return;
+  auto mode = static_cast<infinirtStreamCaptureMode>(state >> 4 & 0xf);
+  g_hot.native_backend.load(std::memory_order_relaxed)->table.ThreadExchangeStreamCaptureMode(&mode);
 }
 
 infinirtError_t infinirtXGetDeviceTypeCount(int* count) {
@@ -386,8 +424,7 @@ infinirtError_t infinirtXSetWaitHooks(void* (*begin)(void), void (*end)(void* st
 // Language runtimes ask before nearly every call, so what is nearly always the answer takes two loads.
 int infinirtXCallMayWait(const char* type) {
   const Backend* backend = thread_state().backend;
-  if (g_hot.may_wait.load(std::memory_order_relaxed) == 0 && backend && (!type || type == backend->name.c_str()))
-    return 0;
+  if (g_hot.may_wait.load(std::memory_order_relaxed) == 0 && (type || backend)) return 0;
   return call_may_wait(type);
 }
 

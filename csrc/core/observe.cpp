@@ -315,7 +315,8 @@ const ObservedSignature& observed_signature(uint16_t function) {
 }
 
 ObservedCall::ObservedCall(ThreadState& ts, uint16_t function, const unsigned long long* arguments, int count)
-    : ts_(ts), outer_(ts.call), function_(function), observers_(observed()) {
+    : ts_(ts), outer_(ts.call), outer_routed_(ts.routed), function_(function), observers_(observed()) {
+  ts.routed = nullptr;
   ObservedThread& thread = observed_thread(ts);
   const ObservedSignature& signature = observed_signature(function);
   call_.number = thread.number << kCallBits | ++thread.calls;
@@ -330,6 +331,7 @@ ObservedCall::ObservedCall(ThreadState& ts, uint16_t function, const unsigned lo
   call_.startNs = call_.endNs = 0;
   call_.accesses = thread.accesses;
   call_.accessCount = thread.access_count;
+  call_.name = observers_ & kObserveCallbacks ? name_text(thread.next_name) : nullptr;
   outer_stack_ = thread.stack;
   call_.stack = thread.stack;
   if (observers_ & kObserveStacks) [[unlikely]] {
@@ -359,17 +361,19 @@ ObservedCall::ObservedCall(ThreadState& ts, uint16_t function, const unsigned lo
 infinirtError_t ObservedCall::end(infinirtError_t result) {
   const int64_t end = observed_ticks();
   call_.result = result;
-  if (!call_.deviceType && ts_.backend) {  // the thread's first call, which has looked for the default
-    call_.deviceType = ts_.backend->name.c_str();
-    call_.device = ts_.device[ts_.backend->index];
+  // Handles and addresses lead elsewhere than to the thread's own device type, and a thread may have chosen none.
+  const Backend* answered = ts_.routed ? ts_.routed : ts_.backend;
+  ts_.routed = outer_routed_;
+  if (answered) {
+    call_.deviceType = answered->name.c_str();
+    call_.device = ts_.device[answered->index];
   }
   if (result == infinirtSuccess && observed_signature(function_).creates && call_.arguments[0])
     std::memcpy(&call_.created, reinterpret_cast<const void*>(call_.arguments[0]), sizeof(void*));
   ObservedThread& thread = observed_thread(ts_);
   if (const CorrelationHooks* hooks = g_correlation_hooks.load(std::memory_order_acquire)) [[unlikely]]
     hooks->end(result);
-  if (observers_ & kObserveTrace)
-    write_call(thread, call_, begin_, end, function_, ts_.backend ? ts_.backend->index : 0xff);
+  if (observers_ & kObserveTrace) write_call(thread, call_, begin_, end, function_, answered ? answered->index : 0xff);
   if (observers_ & (kObserveLog | kObserveCallbacks)) [[unlikely]] {
     call_.startNs = ticks_to_ns(begin_);
     call_.endNs = ticks_to_ns(end);

@@ -82,6 +82,7 @@ class ObservedCall {
   ThreadState& ts_;
   infinirtXCall call_;
   uint64_t outer_;
+  const Backend* outer_routed_;
   const char* outer_stack_;
   uint16_t function_;
   uint32_t observers_;

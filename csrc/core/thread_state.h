@@ -34,6 +34,7 @@ struct ThreadState {
   infinirtError_t last_error;
   enum infinirtStreamCaptureMode capture_mode;  // this thread's interaction mode (Global is 0)
   void* recent_calls;  // owned by the backend with native handles: what was enqueued last
+  const Backend* routed;  // where the latest call went; null: no call yet within the one that is observed
   int device[kMaxBackends];  // current device of each backend
   uint64_t call;  // number of the observed call that this thread is in; 0: none (core/observe.h)
   ObservedThread* observed;  // null until it is first observed

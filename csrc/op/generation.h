@@ -21,6 +21,7 @@ class CallScope {
 
  private:
   const char* previous_ = nullptr;
+  bool entered_ = false;
   infiniStatus_t status_ = INFINI_STATUS_SUCCESS;
 };
 

@@ -182,10 +182,13 @@ class Matching {
     const bool same =
         group.count == count && std::equal(view.shape + at, view.shape + at + count, first.shape + group.at);
     if (same) return INFINI_STATUS_SUCCESS;
+    auto expected = tensors_[t]->shape;  // with the other's group in the place of its own
+    expected.erase(expected.begin() + at, expected.begin() + at + count);
+    expected.insert(expected.begin() + at, first.shape + group.at, first.shape + group.at + group.count);
     return fail(function_, INFINI_STATUS_BAD_TENSOR_SHAPE,
-                "%s has shape %s, and %s has %s; of (%s) and (%s) `%s` must be the same", info_.tensor_names[t],
-                show(tensors_[t]->shape).c_str(), info_.tensor_names[group.tensor],
-                show(tensors_[group.tensor]->shape).c_str(), rules_.tensor[t].pattern,
+                "%s has shape %s; beside %s of shape %s it must be %s: of (%s) and (%s) `%s` is the same",
+                info_.tensor_names[t], show(tensors_[t]->shape).c_str(), info_.tensor_names[group.tensor],
+                show(tensors_[group.tensor]->shape).c_str(), show(expected).c_str(), rules_.tensor[t].pattern,
                 rules_.tensor[group.tensor].pattern,
                 kind == DimKind::Rest     ? "..."
                 : kind == DimKind::Before ? "<"

@@ -26,6 +26,7 @@ from . import (
     operators,
     other_names,
     products,
+    random_numbers,
     selection,
 )
 from ._arguments import explained as _explained
@@ -55,6 +56,7 @@ from .context import (
     stop_graph_recording,
     sync_device,
     sync_stream,
+    synchronize,
     trim_memory,
 )
 from .creation import *  # noqa: F403
@@ -104,6 +106,7 @@ from .moving import *  # noqa: F403
 from .operators import *  # noqa: F403
 from .other_names import *  # noqa: F403
 from .products import *  # noqa: F403
+from .random_numbers import *  # noqa: F403
 from .recording import record
 from .runtime import CloseError, Runtime
 from .selection import *  # noqa: F403
@@ -176,6 +179,7 @@ __all__ = [
     "stop_graph_recording",
     "sync_device",
     "sync_stream",
+    "synchronize",
     "to_numpy_dtype",
     "to_torch_dtype",
     "trim_memory",
@@ -190,6 +194,7 @@ __all__ += indexing.__all__
 __all__ += moving.__all__
 __all__ += other_names.__all__
 __all__ += products.__all__
+__all__ += random_numbers.__all__
 __all__ += selection.__all__
 __all__ += operators.__all__
 
@@ -199,7 +204,7 @@ _QUICK = {
     "argmax", "cat", "concat", "empty", "empty_like", "full", "fused_ffn", "gather", "index_add", "index_copy", "index_select", "matmul",
     "narrow", "ones", "rearrange", "squeeze", "topk", "topkrouter", "unsqueeze", "zeros",
 }  # fmt: skip
-for _module in (creation, functions, indexing, moving, other_names, products, selection):
+for _module in (creation, functions, indexing, moving, other_names, products, random_numbers, selection):
     for _name in {*_module.__all__} - _QUICK:
         if isinstance(globals()[_name], _FunctionType):
             globals()[_name] = _explained(globals()[_name], __name__)

@@ -40,6 +40,7 @@ __all__ = [
     "stop_graph_recording",
     "sync_device",
     "sync_stream",
+    "synchronize",
     "trim_memory",
 ]
 
@@ -196,6 +197,15 @@ def sync_stream() -> None:
 def sync_device() -> None:
     """Waits for all work of the calling thread's device."""
     get_runtime().sync_device()
+
+
+def synchronize(device_: DeviceLike = None) -> None:
+    """Waits for all work of a device, or of the calling thread's: PyTorch's name of sync_device().
+
+    >>> import infinicore
+    >>> infinicore.synchronize("cpu")
+    """
+    get_runtime(device_).sync_device()
 
 
 def trim_memory() -> None:

@@ -17,6 +17,7 @@ __all__ = [
     "arange",
     "empty",
     "empty_like",
+    "eye",
     "from_blob",
     "from_dlpack",
     "from_list",
@@ -24,10 +25,14 @@ __all__ = [
     "from_numpy",
     "from_torch",
     "full",
+    "full_like",
+    "linspace",
     "ones",
+    "ones_like",
     "strided_empty",
     "strided_from_blob",
     "zeros",
+    "zeros_like",
 ]
 
 _Sizes = Sequence[int]
@@ -140,6 +145,52 @@ def full(size: _Sizes, fill_value: float, *, dtype: _Dtype = None, device: Any =
         return empty(size, dtype=dtype, device=device).fill_(fill_value)
     except TypeError as error:
         raise wrong_argument(full, locals()) or error from None
+
+
+def zeros_like(input: Tensor, *, dtype: _Dtype = None, device: Any = None) -> Tensor:
+    """Zeros, of the size, type and device of another tensor where nothing else is said."""
+    return empty_like(input, dtype=dtype, device=device).zero_()
+
+
+def ones_like(input: Tensor, *, dtype: _Dtype = None, device: Any = None) -> Tensor:
+    """Ones, of the size, type and device of another tensor where nothing else is said."""
+    return empty_like(input, dtype=dtype, device=device).fill_(1)
+
+
+def full_like(input: Tensor, fill_value: float, *, dtype: _Dtype = None, device: Any = None) -> Tensor:
+    """One value, in the size, type and device of another tensor where nothing else is said.
+
+    >>> import infinicore
+    >>> infinicore.full_like(infinicore.zeros([2]), 7).tolist()
+    [7.0, 7.0]
+    """
+    return empty_like(input, dtype=dtype, device=device).fill_(fill_value)
+
+
+def linspace(start: float, end: float, steps: int, *, dtype: _Dtype = None, device: Any = None) -> Tensor:
+    """`steps` numbers at equal distances, from `start` to `end`, which is the last of them; float32.
+
+    >>> import infinicore
+    >>> infinicore.linspace(0, 1, 5).tolist()
+    [0.0, 0.25, 0.5, 0.75, 1.0]
+    """
+    import numpy
+
+    wanted = float32 if dtype is None else dtype
+    return from_numpy(numpy.linspace(start, end, steps), dtype=wanted, device=device or place_for())
+
+
+def eye(n: int, m: int | None = None, *, dtype: _Dtype = None, device: Any = None) -> Tensor:
+    """Ones on the diagonal of a matrix of `n` rows, and zeros beside it; float32.
+
+    >>> import infinicore
+    >>> infinicore.eye(2).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    import numpy
+
+    wanted = float32 if dtype is None else dtype
+    return from_numpy(numpy.eye(n, m), dtype=wanted, device=device or place_for())
 
 
 def arange(

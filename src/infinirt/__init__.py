@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 
 from . import _core
 from ._capture import Capture, GraphBuilder, capture
@@ -219,9 +220,18 @@ def support(function: str, type: str | None = None) -> str:
     return ("none", "emulated", "native")[_core.support(Device().type if type is None else type, function)]
 
 
-if os.environ.get("INFINIRT_PYTHON_PER_THREAD_DEFAULT_STREAM") == "1":
+def _is_set(variable: str) -> bool:
+    """Of a switch in the environment; what is neither on nor off is reported, as the C library reports its own."""
+    value = os.environ.get(variable, "")
+    if value not in ("", "0", "1"):
+        text = f"[infinirt {os.getpid()}] setting: {variable}={value[:200]} is not known; it may be 0 or 1; it is 0"
+        print(text, file=sys.stderr)
+    return value == "1"
+
+
+if _is_set("INFINIRT_PYTHON_PER_THREAD_DEFAULT_STREAM"):
     per_thread_default_stream(True)
-if os.environ.get("INFINIRT_STACKS") == "1":
+if _is_set("INFINIRT_STACKS"):
     from .tracing import keep_stacks
 
     keep_stacks(True)

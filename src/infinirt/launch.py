@@ -85,6 +85,16 @@ class LaunchConfig(Options, _core.ShapeBase):
     shmem_size: int
     is_cooperative: bool
 
+    if not TYPE_CHECKING:
+
+        def __new__(cls, *args, **named):
+            if len(args) == 2 and "block" not in named:
+                raise TypeError(
+                    f"LaunchConfig({args[0]}, {args[1]}): the second parameter is cluster, the number of blocks in one; name what is meant,"
+                    f" as in LaunchConfig(grid={args[0]}, block={args[1]})"
+                )
+            return super().__new__(cls, *args, **named)
+
     def __init__(
         self,
         grid: Dimensions,

@@ -349,6 +349,28 @@ def test_waits_for_a_gpu_do_not_wait_for_each_other() -> None:
     pair.close()
 
 
+def test_what_is_dropped_on_a_thread_of_another_type_breaks_no_capture() -> None:
+    """Destructors relax the mode of the type that the object is of, not of the one that happens to be current."""
+    import infinirt
+
+    device = infinirt.Device("nvidia")
+    pool = infinirt.MemoryPool(device)
+    with using("nvidia"):
+        stream = ok(rt.infinirtStreamCreateWithFlags(1))
+        ok(
+            rt.infinirtStreamBeginCapture(
+                stream, rt.infinirtStreamCaptureMode.infinirtStreamCaptureModeGlobal
+            )
+        )
+    with using("cpu"):
+        del pool
+    with using("nvidia"):
+        graph = ok(rt.infinirtStreamEndCapture(stream))
+        assert int(graph) != 0
+        ok(rt.infinirtGraphDestroy(graph))
+        ok(rt.infinirtStreamDestroy(stream))
+
+
 WAITING_COPY = """
 import sys, threading
 sys.path.insert(0, {folder!r})

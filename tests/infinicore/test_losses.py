@@ -42,7 +42,7 @@ def test_a_result_that_is_given_has_one_element() -> None:
     assert functional.hinge_embedding_loss(x, y, reduction="sum", out=out) is out
     with pytest.raises(ValueError, match=r"\(4, 6\); one element was expected"):
         functional.hinge_embedding_loss(x, y, out=infinicore.empty([4, 6], dtype=F32))
-    with pytest.raises(ValueError, match=r"was expected|must be the same"):
+    with pytest.raises(ValueError, match=r"was expected|it must be"):
         functional.hinge_embedding_loss(x, y, reduction="none", out=out)
 
 

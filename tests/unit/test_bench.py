@@ -61,6 +61,12 @@ def test_every_group_is_measured(data: dict[str, Any]) -> None:
     assert {case.id for case in CASES} - measured == {"memory.fill-streams"}
 
 
+def test_ids_begin_with_their_group() -> None:
+    from infinirt.tools.bench.command import CASES
+
+    assert [case.id for case in CASES if not case.id.startswith(f"{case.group}.")] == []
+
+
 def test_results_hold_together(data: dict[str, Any]) -> None:
     for result in data["results"]:
         assert 0 < result["low"] <= result["value"] <= result["high"], result["id"]
@@ -405,7 +411,7 @@ def test_a_part_that_a_file_does_not_have(data: dict[str, Any], tmp_path: Path) 
 
 def test_the_list() -> None:
     lines = told("--list", "--group", "graphs").stdout
-    assert "graph.launch" in lines
+    assert "graphs.launch" in lines
     assert "memory.copy" not in lines
 
 
@@ -487,4 +493,4 @@ def test_a_device_type_of_ones_own(tmp_path: Path) -> None:
     bench(*words, "--group", "runtime", "--group", "graphs", "--json", str(path))
     data = document.read(str(path))
     assert data["device"]["device"] == "simulator:0"
-    assert {result["id"] for result in data["results"]} >= {"runtime.event-record", "graph.launch"}
+    assert {result["id"] for result in data["results"]} >= {"runtime.event-record", "graphs.launch"}

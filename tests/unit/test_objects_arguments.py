@@ -528,3 +528,58 @@ def test_numpy_reads_other_memory_in_place(device: infinirt.Device, buffer: infi
     buffer.close()
     with pytest.raises(infinirt.InvalidValueError, match="closed"):
         np.asarray(buffer)
+
+
+# ---- what others call it
+
+
+def test_what_is_given_by_name_is_named(
+    device: infinirt.Device, stream: infinirt.Stream, buffer: infinirt.Buffer
+) -> None:
+    for call in (
+        lambda: buffer.fill(0, stream),  # type: ignore[misc]
+        lambda: buffer.copy_from(b"x" * 8, stream),  # type: ignore[misc]
+        lambda: device.allocate(8, stream),  # type: ignore[misc]
+    ):
+        with pytest.raises(TypeError, match=r"\(2 given\); give the rest by name: stream="):
+            call()
+
+
+def test_options_say_what_they_take() -> None:
+    made: Any = infinirt
+    with pytest.raises(
+        TypeError, match="'enable_timing', which is timing_enabled here; it takes timing_enabled"
+    ):
+        made.EventOptions(enable_timing=True)
+    with pytest.raises(TypeError, match="no parameter 'colour'; it takes nonblocking and priority"):
+        made.StreamOptions(colour=1)
+    with pytest.raises(TypeError, match="'shared_mem', which is shmem_size here"):
+        made.LaunchConfig(grid=1, block=1, shared_mem=4)
+
+
+def test_options_made_of_ours_take_what_they_like() -> None:
+    class Mine(infinirt.EventOptions):
+        def __init__(self, colour: str) -> None:
+            super().__init__(timing_enabled=True)
+
+    assert Mine(colour="red").timing_enabled
+
+
+def test_a_block_in_the_place_of_a_cluster() -> None:
+    with pytest.raises(TypeError, match=r"LaunchConfig\(grid=4, block=256\)"):
+        infinirt.LaunchConfig(4, 256)
+    assert infinirt.LaunchConfig(4, None, 256).block == (256, 1, 1)
+    assert infinirt.LaunchConfig(4, 2, 256).cluster == (2, 1, 1)
+
+
+def test_a_switch_that_is_neither_on_nor_off_is_reported() -> None:
+    said = run_python(
+        """
+        import os, subprocess, sys
+        done = subprocess.run(
+            [sys.executable, "-c", "import infinirt"], env={**os.environ, "INFINIRT_STACKS": "yes"}, capture_output=True, text=True
+        )
+        print(done.returncode, done.stderr.strip().partition("] ")[2])
+        """
+    )
+    assert said.strip() == "0 setting: INFINIRT_STACKS=yes is not known; it may be 0 or 1; it is 0"

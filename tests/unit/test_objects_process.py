@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from objects_support import run_python
+
+from vendor_files import settings
 
 PROGRAM = """
 import gc, threading
@@ -54,6 +58,65 @@ print("ok")
 )
 def test_a_program_on_every_kind_of_cpu_device(environment: dict[str, str]) -> None:
     assert run_python(PROGRAM, **{"INFINIRT_DEVICE": "cpu", **environment}).strip() == "ok"
+
+
+NAMED = """
+import gc, threading
+import numpy as np
+import infinicore, infinirt
+
+def work():
+    device = infinirt.Device("cpu:0")
+    stream = device.create_stream()
+    buffer = device.allocate(4096, stream=stream)
+    buffer.copy_from(np.zeros(4096, np.uint8), stream=stream)
+    buffer.fill(7, stream=stream)
+    stream.record().sync()
+    with infinirt.capture(stream) as recording:
+        buffer.fill(8, stream=stream)
+    recording.graph.instantiate().launch(stream)
+    stream.sync()
+    assert bytes(buffer[:2]) == bytes([8, 8])
+    for resource in (infinirt.DirectResource, infinirt.PinnedPool, infinirt.CachingPool, infinirt.MemoryPool):
+        resource(device).allocate(64).close()
+    x = infinicore.from_numpy(np.ones(4, np.float32))
+    assert (x + x).tolist() == [2.0] * 4
+    gc.collect()
+
+work()
+other = threading.Thread(target=work)
+other.start()
+other.join()
+"""
+
+
+def test_cpu_devices_by_name_start_no_driver(tmp_path: Path) -> None:
+    """On threads that have chosen none: what would be chosen is an accelerator, and it is not looked for before it is wanted."""
+    program = (
+        NAMED
+        + """
+vendor = "libamdhip64" in open("/proc/self/maps").read()
+print(vendor, infinirt.Device().type, "libamdhip64" in open("/proc/self/maps").read())
+"""
+    )
+    assert run_python(program, INFINIRT_DEVICE="", **settings(tmp_path, "amd")).split() == [
+        "False",
+        "amd",
+        "True",
+    ]
+
+
+def test_devices_by_name_whatever_the_environment_chooses() -> None:
+    program = (
+        NAMED
+        + """
+try:
+    infinirt.Device()
+except infinirt.InvalidDeviceError as error:
+    print("INFINIRT_DEVICE=nothing names no device type" in str(error))
+"""
+    )
+    assert run_python(program, INFINIRT_DEVICE="nothing").split() == ["True"]
 
 
 def test_importing_is_light() -> None:

@@ -138,14 +138,14 @@ PyObject* id_object(infiniStatus_t status, const infinicclUniqueId_t& id) {
 class CurrentDevice {
  public:
   CurrentDevice(const char* type, int device) {
-    error_ = infinirtXGetDeviceType(&type_before_);
-    if (!error_) error_ = infinirtXSetDeviceType(type);
+    error_ = infinirtXEnterDeviceType(type, &type_before_);
+    entered_ = !error_;
     if (!error_) error_ = get_device(&device_before_);
     if (!error_) error_ = set_device(device);
   }
   ~CurrentDevice() {
     if (!error_) set_device(device_before_);
-    if (type_before_) infinirtXSetDeviceType(type_before_);
+    if (entered_) infinirtXLeaveDeviceType(type_before_);
   }
   CurrentDevice(const CurrentDevice&) = delete;
   CurrentDevice& operator=(const CurrentDevice&) = delete;
@@ -153,6 +153,7 @@ class CurrentDevice {
 
  private:
   const char* type_before_ = nullptr;
+  bool entered_ = false;
   int device_before_ = 0;
   infinirtError_t error_ = infinirtSuccess;
 };

@@ -22,8 +22,10 @@ Signature::Signature(const char* function, std::initializer_list<const char*> pa
 
 bool Signature::read(PyObject* const* args, Py_ssize_t count, PyObject* names, PyObject** values) const {
   if (count > positional_) {
-    PyErr_Format(PyExc_TypeError, "%s() takes at most %d positional argument%s (%zd given)", function_, positional_,
-                 positional_ == 1 ? "" : "s", count);
+    std::string others;
+    for (int i = positional_; i < count_; ++i) others += (others.empty() ? "" : ", ") + text_of(parameters_[i]) + "=";
+    PyErr_Format(PyExc_TypeError, "%s() takes at most %d positional argument%s (%zd given)%s%s", function_, positional_,
+                 positional_ == 1 ? "" : "s", count, others.empty() ? "" : "; give the rest by name: ", others.c_str());
     return false;
   }
   for (Py_ssize_t i = 0; i < count; ++i) values[i] = args[i];

@@ -68,6 +68,12 @@ bool order_after_work(BufferObject* buffer, StreamObject* target);
 /// Where the host can reach the memory; null when it cannot.
 void* host_address(const BufferObject* buffer);
 
+/// What is known of an address, asked on a device (null: the current one): whose it is does not depend on that, but a thread that has
+/// chosen no device would otherwise look for one, and start a driver.
+infinirtError_t attributes_of(const void* pointer, const DeviceObject* device, infinirtPointerAttributes* attributes);
+/// Plain host memory, which may be pageable.
+bool is_unregistered(const void* pointer, const DeviceObject* device);
+
 /// The Buffer that owns the memory: the buffer itself, or what it is a view of.
 inline BufferObject* whole(BufferObject* buffer) {
   while (buffer->is_view) buffer = reinterpret_cast<BufferObject*>(buffer->owner);

@@ -76,9 +76,21 @@ bool wait_for_work(BufferObject* given) {
   return false;
 }
 
+infinirtError_t attributes_of(const void* pointer, const DeviceObject* device, infinirtPointerAttributes* attributes) {
+  if (device == nullptr) return rt.PointerGetAttributes(attributes, pointer);
+  const OnDevice guard(device);
+  return guard.error() ? guard.error() : rt.PointerGetAttributes(attributes, pointer);
+}
+
+bool is_unregistered(const void* pointer, const DeviceObject* device) {
+  infinirtPointerAttributes attributes{};
+  return attributes_of(pointer, device, &attributes) == infinirtSuccess &&
+         attributes.type == infinirtMemoryTypeUnregistered;
+}
+
 void* host_address(const BufferObject* buffer) {
   infinirtPointerAttributes attributes{};
-  if (rt.PointerGetAttributes(&attributes, buffer->pointer) != infinirtSuccess) return nullptr;
+  if (attributes_of(buffer->pointer, buffer->device, &attributes) != infinirtSuccess) return nullptr;
   if (attributes.type == infinirtMemoryTypeUnregistered) return buffer->pointer;
   if (attributes.type == infinirtMemoryTypeHost || attributes.type == infinirtMemoryTypeManaged) {
     return attributes.hostPointer ? attributes.hostPointer : buffer->pointer;

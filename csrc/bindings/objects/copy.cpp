@@ -10,6 +10,7 @@
 #include "bindings/objects/callable.h"
 #include "bindings/objects/capture.h"
 #include "bindings/objects/deferred.h"
+#include "infinirt_observe.h"
 
 namespace infinirt::objects {
 
@@ -95,10 +96,8 @@ class Side {
   infinirtError_t keep(StreamObject* stream, const CaptureState& capture) {
     if (buffer_) return note_use(buffer_, stream, capture);
     if (capture.active) return graph_keeps(capture.graph, std::exchange(view_, nullptr), drop_buffer_view);
-    infinirtPointerAttributes attributes{};
-    const bool pageable = rt.PointerGetAttributes(&attributes, pointer) == infinirtSuccess &&
-                          attributes.type == infinirtMemoryTypeUnregistered;
-    if (pageable) return infinirtSuccess;  // the copy was complete, or staged, when the call returned
+    if (is_unregistered(pointer, stream->device))
+      return infinirtSuccess;  // the copy was complete, or staged, when the call returned
     return on_stream(stream, [&](infinirtStream_t s) {
       return infinirtXLaunchHostFunc(s, run_nothing, std::exchange(view_, nullptr), drop_buffer_view);
     });
@@ -155,13 +154,18 @@ infinirtError_t fill_pattern(BufferObject* buffer, const char* pattern, size_t p
   }
   char* bytes = PyBytes_AS_STRING(piece.get());
   for (size_t at = 0; at < first; at += period) std::memcpy(bytes + at, pattern, period);
+  const bool is_observed = infinirtXObserved() != 0;
+  const auto copy = [&](char* target, const char* source, size_t size, infinirtStream_t s) {
+    if (is_observed) infinirtXNameNextWork("fill with a pattern");
+    const infinirtError_t failed = rt.MemcpyAsync(target, source, size, infinirtMemcpyDefault, s);
+    if (is_observed) infinirtXNameNextWork(nullptr);  // whoever ran it has not taken it, perhaps
+    return failed;
+  };
   infinirtError_t error = without_gil(true, [&] {
     return on_stream(stream, [&](infinirtStream_t s) {
-      infinirtError_t failed = rt.MemcpyAsync(buffer->pointer, bytes, first, infinirtMemcpyDefault, s);
-      for (size_t done = first; done < buffer->size && failed == infinirtSuccess; done *= 2) {
-        failed = rt.MemcpyAsync(buffer->pointer + done, buffer->pointer, std::min(done, buffer->size - done),
-                                infinirtMemcpyDefault, s);
-      }
+      infinirtError_t failed = copy(buffer->pointer, bytes, first, s);
+      for (size_t done = first; done < buffer->size && failed == infinirtSuccess; done *= 2)
+        failed = copy(buffer->pointer + done, buffer->pointer, std::min(done, buffer->size - done), s);
       return failed;
     });
   });
@@ -176,9 +180,7 @@ bool all_equal(const char* bytes, size_t count) { return std::memcmp(bytes, byte
 // Memory that the runtime did not allocate, imported from NumPy say: it can be copied to, but not set.
 bool is_plain_host_memory(BufferObject* buffer) {
   if (whole(buffer)->from_pool || whole(buffer)->cache) return false;
-  infinirtPointerAttributes attributes{};
-  return rt.PointerGetAttributes(&attributes, buffer->pointer) == infinirtSuccess &&
-         attributes.type == infinirtMemoryTypeUnregistered;
+  return is_unregistered(buffer->pointer, buffer->device);
 }
 
 // Whether somebody keeps the memory alive. An address alone, that nobody knows anything about, may be a mistake.

@@ -44,11 +44,6 @@ bool is_in_capture(infinirtStream_t stream) {
   return in_the_way || status != infinirtStreamCaptureStatusNone;
 }
 
-bool is_in_host_function() {
-  int device = 0;
-  return rt.GetDevice(&device) == infinirtErrorNotPermitted;
-}
-
 void do_or_defer(DeferredAction action, void* data) {
   if (action(data) == Outcome::Done) return;
   Waiting& list = waiting();

@@ -32,18 +32,18 @@ inline void drain_deferred() {
 /// Whether work on the stream would go into a capture, or break one.
 bool is_in_capture(infinirtStream_t stream);
 /// Whether the API may not be called now.
-bool is_in_host_function();
+inline bool is_in_host_function() { return !infinirtXCallsArePermitted(); }
 
 /// Lets a scope's calls through although some thread captures: what destructors free has nothing to do with any capture.
 class RelaxedCaptureScope {
  public:
-  RelaxedCaptureScope() { rt.ThreadExchangeStreamCaptureMode(&mode_); }
-  ~RelaxedCaptureScope() { rt.ThreadExchangeStreamCaptureMode(&mode_); }
+  RelaxedCaptureScope() = default;
+  ~RelaxedCaptureScope() { infinirtXEndRelaxedCapture(state_); }
   RelaxedCaptureScope(const RelaxedCaptureScope&) = delete;
   RelaxedCaptureScope& operator=(const RelaxedCaptureScope&) = delete;
 
  private:
-  enum infinirtStreamCaptureMode mode_ = infinirtStreamCaptureModeRelaxed;
+  unsigned int state_ = infinirtXBeginRelaxedCapture();
 };
 
 }  // namespace infinirt::objects

@@ -301,23 +301,21 @@ PyType_Spec spec = {"infinirt._core.DeviceBase", sizeof(DeviceObject), 0, Py_TPF
 
 PyTypeObject* make_device_type() { return reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec)); }
 
-OnDevice::OnDevice(const DeviceObject* device) {
-  if ((error_ = infinirtXGetDeviceType(&previous_type_))) {
+OnDevice::OnDevice(const DeviceObject* device) : device_(device) {
+  if ((error_ = infinirtXEnterDeviceType(device->type, &previous_type_))) {
+    previous_type_ = device->type;  // nothing to take back
     // In a host function, where every call fails: the one that follows shall say so, since it is the one that was asked for.
     if (error_ == infinirtErrorNotPermitted) error_ = infinirtSuccess;
     return;
   }
-  if (previous_type_ == device->type && device->is_only) return;
-  if (previous_type_ != device->type && (error_ = infinirtXSetDeviceType(device->type))) return;
-  changed_ = device;
+  if (device->is_only) return;
   error_ = rt.GetDevice(&previous_ordinal_);
   if (error_ == infinirtSuccess && previous_ordinal_ != device->ordinal) error_ = rt.SetDevice(device->ordinal);
 }
 
 OnDevice::~OnDevice() {
-  if (changed_ == nullptr) return;
-  if (previous_ordinal_ >= 0 && previous_ordinal_ != changed_->ordinal) rt.SetDevice(previous_ordinal_);
-  if (previous_type_ != changed_->type) infinirtXSetDeviceType(previous_type_);
+  if (previous_ordinal_ >= 0 && previous_ordinal_ != device_->ordinal) rt.SetDevice(previous_ordinal_);
+  if (previous_type_ != device_->type) infinirtXLeaveDeviceType(previous_type_);
 }
 
 bool load_entry_points() {

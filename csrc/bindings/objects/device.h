@@ -32,9 +32,9 @@ class OnDevice {
   infinirtError_t error() const { return error_; }
 
  private:
-  const char* previous_type_ = nullptr;
-  int previous_ordinal_ = -1;
-  const DeviceObject* changed_ = nullptr;
+  const DeviceObject* device_;
+  const char* previous_type_ = nullptr;  // null: the thread had chosen none
+  int previous_ordinal_ = -1;            // -1: not asked for
   infinirtError_t error_;
 };
 

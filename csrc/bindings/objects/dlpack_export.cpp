@@ -58,7 +58,7 @@ Device device_of(const BufferObject* buffer) {
   const DeviceObject* device = buffer->device;
   if (std::strcmp(device->type, "nvidia") == 0) {
     infinirtPointerAttributes attributes{};
-    if (buffer->size == 0 || rt.PointerGetAttributes(&attributes, buffer->pointer) != infinirtSuccess)
+    if (buffer->size == 0 || attributes_of(buffer->pointer, device, &attributes) != infinirtSuccess)
       return {kCuda, device->ordinal};
     switch (attributes.type) {
       case infinirtMemoryTypeUnregistered:

@@ -20,7 +20,7 @@ namespace infinirt::objects {
   X(GetErrorName) X(GetErrorString) X(StreamCreateWithPriority) X(StreamDestroy) X(StreamQuery) \
   X(StreamSynchronize) X(StreamWaitEvent) X(StreamGetFlags) X(StreamGetPriority) X(StreamGetId) \
   X(StreamGetDevice) X(StreamBeginCapture) X(StreamEndCapture) X(StreamIsCapturing) \
-  X(StreamGetCaptureInfo_v2) X(ThreadExchangeStreamCaptureMode) X(EventCreateWithFlags) X(EventDestroy) \
+  X(StreamGetCaptureInfo_v2) X(EventCreateWithFlags) X(EventDestroy) \
   X(EventQuery) X(EventRecord) X(EventRecordWithFlags) X(EventSynchronize) X(EventElapsedTime) X(Malloc) \
   X(MallocHost) X(MallocManaged) X(Free) X(FreeHost) X(MemGetInfo) X(MemcpyAsync) X(MemsetAsync) \
   X(Memset2DAsync) X(PointerGetAttributes) X(MallocAsync) X(FreeAsync) X(MallocFromPoolAsync) \

@@ -1,6 +1,5 @@
 // Beside the earlier generation, which has a current device type of its own, and whose CPU was synchronous: its programs look at the
 // memory at once.
-#include <cstring>
 
 #include "op/device.h"
 #include "op/generation.h"
@@ -14,24 +13,19 @@ namespace infiniop {
 CallScope::CallScope(const char* function) {
   const auto number = static_cast<int>(infinirtV0CurrentType());
   const Device* device = find_device(number);
-  const char* now = nullptr;
   if (!device) {
     status_ = fail(function, INFINI_STATUS_DEVICE_TYPE_NOT_SUPPORTED,
                    "there are no operators for device type %d of infinirtSetDevice, only for: %s", number,
                    list_of_devices().c_str());
-  } else if (auto error = infinirtXGetDeviceType(&now)) {
+  } else if (auto error = infinirtXEnterDeviceType(device->type(), &previous_)) {
     status_ = fail_as_runtime(function, error);
-  } else if (std::strcmp(now, device->type()) != 0) {
-    if (auto failed = infinirtXSetDeviceType(device->type())) {
-      status_ = fail_as_runtime(function, failed);
-    } else {
-      previous_ = now;
-    }
+  } else {
+    entered_ = true;
   }
 }
 
 CallScope::~CallScope() {
-  if (previous_) infinirtXSetDeviceType(previous_);
+  if (entered_) infinirtXLeaveDeviceType(previous_);
 }
 
 infinirtError_t after_work(const Device& device, infinirtStream_t stream) {

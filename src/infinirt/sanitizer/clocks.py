@@ -10,6 +10,7 @@ and to take it for unordered would be to blame correct programs.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -17,16 +18,24 @@ Clock = Mapping[int, int]  # number of a timeline: how many pieces of its work a
 Stack = tuple[str, ...]  # "file:line in function", the innermost first
 
 _numbers = itertools.count()
+_made_at: Counter[Stack] = Counter()
+
+
+def made_more_than_one(place: Stack) -> bool:
+    """Whether the program made several streams there, in one line or in turn."""
+    return _made_at[place] > 1
 
 
 class Timeline:
     """Work in a row, and the clock that its next piece begins with."""
 
-    __slots__ = ("clock", "made", "name", "number", "ticks")
+    __slots__ = ("clock", "made", "made_as", "name", "number", "ticks")
 
     def __init__(self, name: str, made: Stack = ()) -> None:
         self.name = name
         self.made = made  # where the program made the stream
+        _made_at[made] += 1
+        self.made_as = _made_at[made]  # the how many-th there
         self.number = next(_numbers)
         self.ticks = 0
         self.clock: Clock = {}

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .clocks import Stack, Timeline, Work
+from .clocks import Stack, Timeline, Work, made_more_than_one
 from .memory import Allocation
 
 RACE = "race"
@@ -157,7 +157,10 @@ def made(timelines: Iterable[Timeline]) -> list[str]:
     for timeline in dict.fromkeys(timelines):
         if timeline.made:
             source = source_of(timeline.made)
-            told.append(f"{timeline.name}: made at {where(timeline.made)}{f': {source}' if source else ''}")
+            which = f" as number {timeline.made_as}" if made_more_than_one(timeline.made) else ""
+            told.append(
+                f"{timeline.name}: made at {where(timeline.made)}{which}{f': {source}' if source else ''}"
+            )
     return told
 
 

@@ -56,6 +56,7 @@ class _ObservedCall(ctypes.Structure):
         ("end_ns", ctypes.c_longlong),
         ("accesses", ctypes.POINTER(_Access)),
         ("access_count", ctypes.c_int),
+        ("name", ctypes.c_char_p),
     ]
 
 
@@ -209,6 +210,7 @@ class Sanitizer:
             threading.get_ident(),
             _stack(observing.f_back if observing else None, self._outside),
             [_declared(seen.accesses[i]) for i in range(seen.access_count)],
+            (seen.name or b"").decode(errors="replace"),
         )
 
     def _names(self, signature: bytes) -> tuple[str, ...]:

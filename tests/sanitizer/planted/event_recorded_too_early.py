@@ -1,4 +1,4 @@
-# race | waited for event 1 at event_recorded_too_early.py:10, but that was recorded at event_recorded_too_early.py:8, before any work there, before infinirtMemsetAsync (event_recorded_too_early.py:9) was issued | stream 2 of cpu:0: made at event_recorded_too_early.py:5: producer, consumer =
+# race | waited for event 1 at event_recorded_too_early.py:10, but that was recorded at event_recorded_too_early.py:8, before any work there, before infinirtMemsetAsync (event_recorded_too_early.py:9) was issued | stream 2 of cpu:0: made at event_recorded_too_early.py:5 as number 2: producer, consumer =
 import infinirt
 
 device = infinirt.Device()

@@ -80,7 +80,7 @@ def broadcast(setting: Setting, size: int) -> Contenders | None:
 CASES = (
     *(
         Case(
-            "collective.all-reduce",
+            "collectives.all-reduce",
             "collectives",
             "all-reduce of float32 by two ranks",
             by(all_reduce, n),
@@ -91,14 +91,14 @@ CASES = (
         for n in SIZES
     ),
     *(
-        Case("collective.broadcast", "collectives", "broadcast to two ranks", by(broadcast, n), n, "size", n)
+        Case("collectives.broadcast", "collectives", "broadcast to two ranks", by(broadcast, n), n, "size", n)
         for n in SIZES
     ),
 )
 
 # ---- mpi4py: a program of two processes, which prints the seconds of its calls as JSON
 
-BY_MPI = ("collective.all-reduce",)
+BY_MPI = ("collectives.all-reduce",)
 MPI_PROGRAM = """
 import json, sys, time
 import numpy

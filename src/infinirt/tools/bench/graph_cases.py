@@ -74,7 +74,7 @@ def make(setting: Setting, count: int) -> Contenders:
 
 
 CASES = (
-    *(Case("graph.launch", "graphs", "issue fills, host time", by(launch, n), 0, "nodes", n) for n in NODES),
-    *(Case("graph.run", "graphs", "run fills to the end", by(run, n), 0, "nodes", n) for n in NODES),
-    *(Case("graph.make", "graphs", "record and instantiate", by(make, n), 0, "nodes", n) for n in NODES),
+    *(Case("graphs.launch", "graphs", "issue fills, host time", by(launch, n), 0, "nodes", n) for n in NODES),
+    *(Case("graphs.run", "graphs", "run fills to the end", by(run, n), 0, "nodes", n) for n in NODES),
+    *(Case("graphs.make", "graphs", "record and instantiate", by(make, n), 0, "nodes", n) for n in NODES),
 )

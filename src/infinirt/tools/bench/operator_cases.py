@@ -122,12 +122,12 @@ def chain(setting: Setting, count: int) -> Contenders | None:
 
 CASES = (
     *(
-        Case("operator.add", "operators", "add of float32", by(add, n), 12 * n, "elements", n)
+        Case("operators.add", "operators", "add of float32", by(add, n), 12 * n, "elements", n)
         for n in ELEMENTS
     ),
     *(
         Case(
-            "operator.softmax",
+            "operators.softmax",
             "operators",
             f"softmax of rows of {ROW}, float32",
             by(softmax, n),
@@ -138,12 +138,18 @@ CASES = (
         for n in ELEMENTS
     ),
     *(
-        Case("operator.chain", "operators", "five element-wise operators", by(chain, n), 0, "elements", n)
+        Case("operators.chain", "operators", "five element-wise operators", by(chain, n), 0, "elements", n)
         for n in ELEMENTS
     ),
     *(
         Case(
-            "operator.matmul", "operators", "product of square matrices, float32", by(matmul, n), 0, "side", n
+            "operators.matmul",
+            "operators",
+            "product of square matrices, float32",
+            by(matmul, n),
+            0,
+            "side",
+            n,
         )
         for n in SIDES
     ),
