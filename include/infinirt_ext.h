@@ -23,6 +23,9 @@ INFINIRT_API infinirtError_t infinirtXSetDeviceType(const char* type);
 /* The calling thread's device type; the string lives as long as the process. */
 INFINIRT_API infinirtError_t infinirtXGetDeviceType(const char** type);
 
+/* The same, or null for a thread that has chosen none: no default is looked for. */
+INFINIRT_API const char* infinirtXGetChosenDeviceType(void);
+
 /* For libraries that work on a device of their own, on whatever thread calls them: makes `type` the thread's until
  * infinirtXLeaveDeviceType is given what `*previous` became. That is null for a thread that has chosen none, and it has none again then:
  * no default is looked for meanwhile, and no driver started for it. */
@@ -33,9 +36,9 @@ INFINIRT_API void infinirtXLeaveDeviceType(const char* previous);
 INFINIRT_API int infinirtXCallsArePermitted(void);
 
 /* For what a library frees at a moment that nobody chose, as a garbage collector does: until infinirtXEndRelaxedCapture is given what this
- * returned, the thread's capture interaction mode is relaxed on every device type (infinirtThreadExchangeStreamCaptureMode has it so on
- * the current one), so that no capture bars its calls, or is broken by them. */
-INFINIRT_API unsigned int infinirtXBeginRelaxedCapture(void);
+ * returned, the thread's capture interaction mode is relaxed on that device type (null: on all; infinirtThreadExchangeStreamCaptureMode has
+ * it so on the current one), so that no capture bars its calls, or is broken by them. Inside a host function it does nothing. */
+INFINIRT_API unsigned int infinirtXBeginRelaxedCapture(const char* type);
 INFINIRT_API void infinirtXEndRelaxedCapture(unsigned int state);
 
 /* How many device types there are, and the name of one; names live as long as the process. Types without a usable device

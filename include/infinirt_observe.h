@@ -82,7 +82,7 @@ typedef struct infinirtXCall {
   int argumentCount;
   const char*
       deviceType; /* when the call begins the calling thread's, null if it has chosen none; at its end the one that answered */
-  int device;
+  int device; /* the thread's current one of that type */
   const char* stack; /* who called, where a stack hook says so; else null. Lives for ever. */
   infinirtError_t result; /* at the end */
   unsigned long long

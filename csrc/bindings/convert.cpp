@@ -90,6 +90,16 @@ bool to_handle_slow(PyObject* object, int type, const char* what, std::uintptr_t
   return true;
 }
 
+bool PointerArgument::refuse(size_t count, bool writes, const char* what) const {
+  if (writes && view_.readonly) {
+    PyErr_Format(PyExc_ValueError, "%s: the memory of %.100s is read-only", what, Py_TYPE(view_.obj)->tp_name);
+  } else {
+    PyErr_Format(PyExc_ValueError, "%s: %.100s has %zd bytes, and %zu were asked for", what,
+                 view_.obj ? Py_TYPE(view_.obj)->tp_name : "the object", view_.len, count);
+  }
+  return false;
+}
+
 bool PointerArgument::take_slow(PyObject* object, const char* what) {
   unsigned long long number = 0;
   if (PyLong_Check(object)) {
@@ -112,7 +122,13 @@ bool PointerArgument::take_slow(PyObject* object, const char* what) {
     PyErr_Clear();
   }
   if (PyObject_CheckBuffer(object)) {
-    if (PyObject_GetBuffer(object, &view_, PyBUF_ANY_CONTIGUOUS) < 0) return false;
+    if (PyObject_GetBuffer(object, &view_, PyBUF_ANY_CONTIGUOUS) < 0) {
+      if (PyErr_ExceptionMatches(PyExc_ValueError) || PyErr_ExceptionMatches(PyExc_BufferError)) {
+        PyErr_Format(PyExc_ValueError, "%s: the memory of this %.100s is not in one piece; a contiguous copy is", what,
+                     Py_TYPE(object)->tp_name);
+      }
+      return false;
+    }
     held_ = true;
     value_ = view_.buf;
     return true;

@@ -155,7 +155,14 @@ class PointerArgument {
   }
   void* get() const { return value_; }
 
+  /// Whether `count` bytes can be read there, or written, as far as that is known: of objects with a buffer. False with an exception.
+  bool has(size_t count, bool writes, const char* what) const {
+    return !held_ || (static_cast<size_t>(view_.len) >= count && !(writes && view_.readonly)) ||
+           refuse(count, writes, what);
+  }
+
  private:
+  [[gnu::cold]] bool refuse(size_t count, bool writes, const char* what) const;
   bool take_slow(PyObject* object, const char* what);
 
   void* value_ = nullptr;

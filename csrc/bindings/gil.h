@@ -41,10 +41,10 @@ inline bool may_keep_gil() {
   return ask_whether_to_keep_gil();
 }
 
-/// Whether the thread works on the CPU device.
+/// Whether the thread has chosen the CPU device.
 inline bool is_cpu() {
-  const char* type = nullptr;
-  return api.infinirtXGetDeviceType(&type) == infinirtSuccess && *type == 'c' && std::strcmp(type, "cpu") == 0;
+  const char* type = infinirtXGetChosenDeviceType();
+  return type != nullptr && *type == 'c' && std::strcmp(type, "cpu") == 0;
 }
 
 class GilReleased {

@@ -23,6 +23,7 @@ Cache* usable(infinirtXCache_t handle) {
 infinirtError_t pending_code() { return thread_extra(thread_state()).pending_code; }
 
 infinirtError_t check_stream(const Cache& cache, infinirtStream_t stream) {
+  thread_state().routed = &cache.backend;
   if (reinterpret_cast<uintptr_t>(stream) <= 2) return infinirtSuccess;
   HandleKind kind = HandleKind::None;
   const HandleSlot* slot = handle_slot(stream, &kind);

@@ -64,7 +64,7 @@ infinirtError_t get_support(enum infinirtXSupport* support, const char* type, co
 infinirtError_t launch_host_func(infinirtStream_t stream, infinirtHostFn_t fn, void* data, infinirtHostFn_t destroy) {
   ThreadState& ts = thread_state();
   infinirtError_t error = barred();
-  const Backend* backend = error ? nullptr : route_stream(ts, stream);
+  const Backend* backend = ts.routed = error ? nullptr : route_stream(ts, stream);
   if (backend && backend->extensions.LaunchHostFunc)
     return backend->extensions.LaunchHostFunc(stream, fn, data, destroy);
   if (backend)
@@ -84,7 +84,7 @@ infinirtError_t launch_step(infinirtStream_t stream, const infinirtXStepInfo* in
   }
   ThreadState& ts = thread_state();
   infinirtError_t error = barred();
-  const Backend* backend = error ? nullptr : route_stream(ts, stream);
+  const Backend* backend = ts.routed = error ? nullptr : route_stream(ts, stream);
   if (backend && backend->extensions.LaunchStep) return backend->extensions.LaunchStep(stream, *info);
   if (backend)
     error = fail(infinirtErrorNotSupported, "streams of device type '%s' are the vendor's own and take no steps",
@@ -100,7 +100,7 @@ infinirtError_t stream_use(infinirtStream_t stream, const void* pointer, size_t 
   if (auto error = barred()) return error;
   if (!argument || !host) return fail(infinirtErrorInvalidValue, "argument and hostPointer must not be null");
   ThreadState& ts = thread_state();
-  const Backend* backend = route_stream(ts, stream);
+  const Backend* backend = ts.routed = route_stream(ts, stream);
   if (!backend) return routing_failed(ts);
   if (backend->extensions.StreamUse) return backend->extensions.StreamUse(stream, pointer, bytes, argument, host);
   return fail(infinirtErrorNotSupported, "streams of device type '%s' are the vendor's own and take no steps",
@@ -288,6 +288,11 @@ infinirtError_t infinirtXGetDeviceType(const char** type) {
   return infinirtSuccess;
 }
 
+const char* infinirtXGetChosenDeviceType(void) {
+  const Backend* chosen = thread_state().backend;
+  return chosen ? chosen->name.c_str() : nullptr;
+}
+
 infinirtError_t infinirtXEnterDeviceType(const char* type, const char** previous) {
   if (auto error = barred()) return finish_error(__func__, error);
   if (!previous)
@@ -305,12 +310,16 @@ void infinirtXLeaveDeviceType(const char* previous) {
 int infinirtXCallsArePermitted(void) { return thread_state().call_barrier == 0; }
 
 // Engines keep the mode in the thread's state; the library of the backend with native handles has its own.
-unsigned int infinirtXBeginRelaxedCapture(void) {
+unsigned int infinirtXBeginRelaxedCapture(const char* type) {
   ThreadState& ts = thread_state();
   const auto own = static_cast<unsigned>(std::exchange(ts.capture_mode, infinirtStreamCaptureModeRelaxed));
   const Backend* native = g_hot.native_backend.load(std::memory_order_relaxed);
+  if (!native || ts.call_barrier || (type && type != native->name.c_str() && native->name != type)) return own;
   enum infinirtStreamCaptureMode mode = infinirtStreamCaptureModeRelaxed;
-  if (!native || native->table.ThreadExchangeStreamCaptureMode(&mode)) return own;
+  if (native->table.ThreadExchangeStreamCaptureMode(&mode)) {
+    if (ts.extra) ts.extra->has_pending = false;  // not the program's call
+    return own;
+  }
   return own | kNativeMode | static_cast<unsigned>(mode) << 4;
 }
 

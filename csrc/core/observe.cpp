@@ -314,6 +314,16 @@ const ObservedSignature& observed_signature(uint16_t function) {
   return function < kFunctionCount ? kTableSignatures[function] : kExtensionSignatures[function - kFunctionCount];
 }
 
+namespace {
+
+// Whether a function puts work on a stream, which a name may be meant for.
+bool enqueues(const char* function) {
+  const auto has = [function](const char* part) { return std::strstr(function, part) != nullptr; };
+  return has("Launch") || has("AddCallback") || (has("Async") && !has("Malloc") && !has("Free"));
+}
+
+}  // namespace
+
 ObservedCall::ObservedCall(ThreadState& ts, uint16_t function, const unsigned long long* arguments, int count)
     : ts_(ts), outer_(ts.call), outer_routed_(ts.routed), function_(function), observers_(observed()) {
   ts.routed = nullptr;
@@ -331,7 +341,8 @@ ObservedCall::ObservedCall(ThreadState& ts, uint16_t function, const unsigned lo
   call_.startNs = call_.endNs = 0;
   call_.accesses = thread.accesses;
   call_.accessCount = thread.access_count;
-  call_.name = observers_ & kObserveCallbacks ? name_text(thread.next_name) : nullptr;
+  named_ = thread.next_name != 0 && enqueues(signature.function) ? thread.next_name : 0;
+  call_.name = name_text(named_);
   outer_stack_ = thread.stack;
   call_.stack = thread.stack;
   if (observers_ & kObserveStacks) [[unlikely]] {
@@ -388,6 +399,7 @@ infinirtError_t ObservedCall::end(infinirtError_t result) {
       --ts_.call_barrier;
     }
   }
+  if (named_ != 0 && thread.next_name == named_) thread.next_name = 0;  // a vendor's stream takes no names
   thread.access_count = 0;
   thread.stack = outer_stack_;
   ts_.call = outer_;

@@ -83,6 +83,7 @@ class ObservedCall {
   infinirtXCall call_;
   uint64_t outer_;
   const Backend* outer_routed_;
+  uint64_t named_;
   const char* outer_stack_;
   uint16_t function_;
   uint32_t observers_;

@@ -25,7 +25,7 @@ struct ThreadExtra {
 };
 
 // The part every call reads. Zero-initialised, so the first access costs nothing but the load.
-struct ThreadState {
+struct alignas(64) ThreadState {  // what calls read lies in its first line
   const Backend* backend;          // the thread's device type; null until first used
   ThreadExtra* extra;              // null until first used
   infinirtStream_t implicit_stream;  // what "no stream argument" means: null (legacy) or infinirtStreamPerThread

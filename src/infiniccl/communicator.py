@@ -464,17 +464,11 @@ def init_all(devices: Sequence[infinirt.Device | str | int] | int | None = None)
     >>> [comm.rank for comm in infiniccl.init_all([0, 0, 0])]
     [0, 1, 2]
     """
-    current = infinirt.Device()
     if devices is None:
-        devices = [each for each in infinirt.devices() if each.type == current.type]
+        devices = infinirt.devices(infinirt.Device().type)
     elif isinstance(devices, int):
         devices = range(devices)
-    places = [
-        infinirt.Device(f"{current.type}:{each}" if isinstance(each, int) else each)
-        if not isinstance(each, infinirt.Device)
-        else each
-        for each in devices
-    ]
+    places = [each if isinstance(each, infinirt.Device) else infinirt.Device(each) for each in devices]
     types = sorted({each.type for each in places})
     if len(types) != 1:
         raise ValueError(

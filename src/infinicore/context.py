@@ -199,13 +199,13 @@ def sync_device() -> None:
     get_runtime().sync_device()
 
 
-def synchronize(device_: DeviceLike = None) -> None:
+def synchronize(device: DeviceLike = None) -> None:
     """Waits for all work of a device, or of the calling thread's: PyTorch's name of sync_device().
 
     >>> import infinicore
     >>> infinicore.synchronize("cpu")
     """
-    get_runtime(device_).sync_device()
+    get_runtime(device).sync_device()
 
 
 def trim_memory() -> None:

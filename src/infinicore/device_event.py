@@ -65,7 +65,9 @@ class DeviceEvent:
             raise TypeError(f"other must be a DeviceEvent, not {type(other).__name__}")
         for event, name in ((self, "this event"), (other, "the other event")):
             if not event._enable_timing:
-                raise RuntimeError(f"{name} takes no time; make it by DeviceEvent(enable_timing=True)")
+                raise RuntimeError(
+                    f"{name} does not measure the time; make it by DeviceEvent(enable_timing=True)"
+                )
             if not event._is_recorded:
                 raise RuntimeError(f"{name} was not recorded; call its record() first")
         if self.device != other.device:

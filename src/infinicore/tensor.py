@@ -328,6 +328,16 @@ class Tensor(_core.TensorBase):
             raise TypeError(f"a tensor of {self.dtype!r} is no index")
         return value
 
+    def __format__(self, spec: str) -> str:
+        """By a format for numbers: of the one element that there is."""
+        if not spec:
+            return str(self)
+        if self.numel() != 1:
+            raise TypeError(
+                f"a format such as {spec!r} is for one element; the tensor has {self.numel()}: take one by its index, or format tolist()"
+            )
+        return format(self.item(), spec)
+
     def __repr__(self) -> str:
         from ._tensor_str import text_of
 

@@ -220,6 +220,19 @@ def support(function: str, type: str | None = None) -> str:
     return ("none", "emulated", "native")[_core.support(Device().type if type is None else type, function)]
 
 
+_SETTINGS = frozenset(
+    {
+        "INFINIRT_API_PER_THREAD_DEFAULT_STREAM", "INFINIRT_CACHE_DIR", "INFINIRT_CACHE_DISABLE", "INFINIRT_CONFORMANCE_LOAD",
+        "INFINIRT_CPU_CACHE", "INFINIRT_CPU_DEVICES", "INFINIRT_CPU_LINGER", "INFINIRT_CPU_MEMORY", "INFINIRT_CPU_MEMORY_LIMIT",
+        "INFINIRT_CPU_MIN", "INFINIRT_CPU_SCHEDULE", "INFINIRT_CPU_THREADS", "INFINIRT_DEVICE", "INFINIRT_LAUNCH_BLOCKING",
+        "INFINIRT_LOG", "INFINIRT_PLUGIN_LAYOUT", "INFINIRT_PLUGIN_PATH", "INFINIRT_PLUGIN_TIMEOUT",
+        "INFINIRT_PYTHON_PER_THREAD_DEFAULT_STREAM", "INFINIRT_PYTHON_RELEASE_GIL", "INFINIRT_STACKS", "INFINIRT_TRACE",
+        "INFINIRT_TRACE_LIMIT", "INFINIRT_VISIBLE_DEVICES",
+    }
+)  # fmt: skip
+"""What the environment may set, beside the vendors' libraries (`INFINIRT_..._LIBRARY`)."""
+
+
 def _is_set(variable: str) -> bool:
     """Of a switch in the environment; what is neither on nor off is reported, as the C library reports its own."""
     value = os.environ.get(variable, "")
@@ -229,6 +242,22 @@ def _is_set(variable: str) -> bool:
     return value == "1"
 
 
+def _report_misspelt() -> None:
+    """Settings that are nearly those of this runtime: a program that is thought to be tested under one should be."""
+    ours = (name for name in os.environ if name.startswith("INFINIRT_") and not name.endswith("_LIBRARY"))
+    unknown = [name for name in ours if name not in _SETTINGS]
+    if not unknown:
+        return
+    from difflib import get_close_matches
+
+    for name in unknown:
+        for meant in get_close_matches(name, _SETTINGS, 1, 0.88):
+            print(
+                f"[infinirt {os.getpid()}] setting: {name} is not known; was {meant} meant?", file=sys.stderr
+            )
+
+
+_report_misspelt()
 if _is_set("INFINIRT_PYTHON_PER_THREAD_DEFAULT_STREAM"):
     per_thread_default_stream(True)
 if _is_set("INFINIRT_STACKS"):

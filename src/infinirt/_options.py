@@ -30,7 +30,8 @@ _OTHER_PARAMETERS = {
 def _parameters(init: object) -> tuple[str, ...]:
     """Those of the option classes' own `__init__`; none of another one, which may take whatever it likes."""
     code = getattr(init, "__code__", None)
-    if code is None or not init.__module__.startswith(__package__):
+    takes_any = 0x08  # of co_flags: there is a **parameter
+    if code is None or not init.__module__.startswith(f"{__package__}.") or code.co_flags & takes_any:
         return ()
     names: tuple[str, ...] = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
     return names

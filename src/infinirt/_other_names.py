@@ -66,6 +66,9 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
         "to": "memory of another device takes it over by copy_from(buffer) there, or buffer.copy_to(other) here",
         "cpu": "copy_to(array) brings it to the host",
         "view": "buffer[start:stop] is a part of it in the same memory; shapes are for the tensors of infinicore",
+        "get": "copy_to(array) brings it to the host",
+        "set": "it is called copy_from(array) here",
+        "to_numpy": "numpy.asarray(buffer) reads it in place where the host reaches it; else copy_to(array)",
         "free": _CLOSE,
     },
     "Device": {

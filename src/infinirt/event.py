@@ -107,7 +107,7 @@ def _with_advice(error: InfiniRTError, start: Event, end: Event) -> InfiniRTErro
         if event.is_closed:
             return error
         if not event.is_timing_enabled:
-            advice = f"the {name} event takes no time; create it with EventOptions(timing_enabled=True)"
+            advice = f"the {name} event does not measure the time; create it with EventOptions(timing_enabled=True)"
             return type(error)(error._code, advice)
     if isinstance(error, NotReadyError):
         unfinished = "start" if not start.is_done else "end"

@@ -67,6 +67,9 @@ def _three(given: Dimensions, what: str) -> tuple[int, int, int]:
     return x, y, z
 
 
+_MOST_IN_A_CLUSTER = 16
+
+
 class LaunchConfig(Options, _core.ShapeBase):
     """How many blocks a kernel runs in, and how they are shaped.
 
@@ -85,16 +88,6 @@ class LaunchConfig(Options, _core.ShapeBase):
     shmem_size: int
     is_cooperative: bool
 
-    if not TYPE_CHECKING:
-
-        def __new__(cls, *args, **named):
-            if len(args) == 2 and "block" not in named:
-                raise TypeError(
-                    f"LaunchConfig({args[0]}, {args[1]}): the second parameter is cluster, the number of blocks in one; name what is meant,"
-                    f" as in LaunchConfig(grid={args[0]}, block={args[1]})"
-                )
-            return super().__new__(cls, *args, **named)
-
     def __init__(
         self,
         grid: Dimensions,
@@ -103,9 +96,15 @@ class LaunchConfig(Options, _core.ShapeBase):
         shmem_size: int | None = None,
         is_cooperative: bool = False,
     ) -> None:
+        clusters = None if cluster is None else _three(cluster, "cluster")
+        if clusters is not None and clusters[0] * clusters[1] * clusters[2] > _MOST_IN_A_CLUSTER:
+            raise ValueError(
+                f"cluster is {cluster}, and no device has more than {_MOST_IN_A_CLUSTER} blocks in one; the threads of a block are the third"
+                f" parameter, best given by name: LaunchConfig(grid={grid}, block={cluster})"
+            )
         self._set(
             grid=_three(grid, "grid"),
-            cluster=None if cluster is None else _three(cluster, "cluster"),
+            cluster=clusters,
             block=_three(block, "block"),
             shmem_size=0 if shmem_size is None else integer(shmem_size, "shmem_size", most=(1 << 31) - 1),
             is_cooperative=is_cooperative,

@@ -66,8 +66,24 @@ def test_what_cannot_be_drawn_is_said() -> None:
         infinicore.randint(3, 3, [2])
     with pytest.raises(TypeError, match="size is missing"):
         infinicore.randint(3)
-    with pytest.raises(ValueError, match="not negative"):
+    with pytest.raises(ValueError, match="must not be negative"):
         infinicore.manual_seed(-1)
+    with pytest.raises(ValueError, match="int8 does not hold all integers from 0 to 999"):
+        infinicore.randint(0, 1000, [8], dtype=infinicore.int8)
+    with pytest.raises(TypeError, match="high must be an integer, not list"):
+        infinicore.randint(5, [2], [3])
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    infinicore.manual_seed(np.int64(3))
+    drawn = infinicore.randint(5, np.int64(10), [200]).tolist()
+    assert (min(drawn), max(drawn), len(drawn)) == (5, 9, 200)
+
+
+@pytest.mark.parametrize("dtype", [infinicore.float16, infinicore.bfloat16, infinicore.float8], ids=str)
+def test_one_is_never_drawn(dtype: infinicore.dtype) -> None:
+    drawn = infinicore.rand(200_000, dtype=dtype).to(infinicore.float32).numpy()
+    assert 0 <= drawn.min() < drawn.max() < 1
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -81,3 +97,21 @@ def test_small_ways_to_make_a_tensor(device: str) -> None:
     assert infinicore.eye(2, 3, device=device).tolist() == [[1, 0, 0], [0, 1, 0]]
     infinicore.synchronize()
     infinicore.synchronize(device)
+
+
+def test_formats_are_for_one_element() -> None:
+    assert f"{infinicore.full([1], 0.5):.2f}" == "0.50"
+    assert f"{infinicore.full([], 7):>4}" == "   7"
+    with pytest.raises(TypeError, match=r"'.2f' is for one element; the tensor has 2"):
+        f"{infinicore.zeros(2):.2f}"
+    assert "tensor(" in f"{infinicore.zeros(2)}"
+
+
+def test_unknown_parameters_of_operators_are_told_what_there_is() -> None:
+    x = infinicore.zeros([2, 2])
+    with pytest.raises(
+        TypeError, match=r"sum\(\) has no parameter 'axis', which is dim here; it takes input, dim"
+    ):
+        infinicore.sum(x, axis=0)
+    with pytest.raises(TypeError, match=r"no parameter 'stream': operators run on the stream"):
+        infinicore.add(x, x, stream=1)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flat_support import SUCCESS, rt
+from flat_support import SUCCESS, ok, rt
 
 INVALID_VALUE = rt.infinirtError_t.infinirtErrorInvalidValue
 
@@ -269,3 +269,24 @@ def test_older_shapes_are_told_apart() -> None:
     assert rt.infinirtMemPrefetchAsync(managed, 4096, location, 0, None) == (SUCCESS,)
     rt.infinirtDeviceSynchronize()
     rt.infinirtFree(managed)
+
+
+def test_objects_with_a_buffer_have_a_size() -> None:
+    """Their memory is known to the interpreter: a copy past its end is an error, and no crash."""
+    device = ok(rt.infinirtMalloc(1 << 20))
+    kind = rt.infinirtMemcpyKind
+    small, text = np.zeros(16, np.uint8), b"A" * 16
+    with pytest.raises(ValueError, match=r"dst: numpy\.ndarray has 16 bytes, and 1048576 were asked for"):
+        rt.infinirtMemcpy(small, device, 1 << 20, kind.infinirtMemcpyDeviceToHost)
+    with pytest.raises(ValueError, match=r"src: numpy\.ndarray has 16 bytes, and 17 were asked for"):
+        rt.infinirtMemcpyAsync(device, small, 17, kind.infinirtMemcpyHostToDevice, 0)
+    with pytest.raises(ValueError, match="dst: the memory of bytes is read-only"):
+        rt.infinirtMemcpy(text, device, 16, kind.infinirtMemcpyDeviceToHost)
+    with pytest.raises(ValueError, match=r"devPtr: numpy\.ndarray has 16 bytes"):
+        rt.infinirtMemset(small, 0, 17)
+    with pytest.raises(ValueError, match=r"src: the memory of this numpy\.ndarray is not in one piece"):
+        rt.infinirtMemcpy(device, np.zeros((4, 4), np.uint8)[:, ::2], 8, kind.infinirtMemcpyHostToDevice)
+    ok(rt.infinirtMemcpy(device, text, 16, kind.infinirtMemcpyHostToDevice))
+    ok(rt.infinirtMemcpy(small, device, 16, kind.infinirtMemcpyDeviceToHost))
+    assert small.tobytes() == text
+    ok(rt.infinirtFree(device))

@@ -77,7 +77,7 @@ def test_only_extension_symbols_are_imported() -> None:
     extension: Any = importlib.import_module("infinirt._runtime")
     data = Path(extension.__file__).read_bytes()
     names = [name for name in undefined_symbols(data) if name.startswith("infinirt")]
-    wanted = ("AddLibraryFolder", "GetProcAddress", "SetWaitHooks", "SomeCallMayWait")
+    wanted = ("AddLibraryFolder", "GetChosenDeviceType", "GetProcAddress", "SetWaitHooks", "SomeCallMayWait")
     assert sorted(names) == [f"infinirtX{name}" for name in wanted]
 
 

@@ -566,10 +566,11 @@ def test_options_made_of_ours_take_what_they_like() -> None:
 
 
 def test_a_block_in_the_place_of_a_cluster() -> None:
-    with pytest.raises(TypeError, match=r"LaunchConfig\(grid=4, block=256\)"):
+    with pytest.raises(ValueError, match=r"cluster is 256, .*LaunchConfig\(grid=4, block=256\)"):
         infinirt.LaunchConfig(4, 256)
     assert infinirt.LaunchConfig(4, None, 256).block == (256, 1, 1)
     assert infinirt.LaunchConfig(4, 2, 256).cluster == (2, 1, 1)
+    assert infinirt.LaunchConfig(8, 2).cluster == (2, 1, 1)
 
 
 def test_a_switch_that_is_neither_on_nor_off_is_reported() -> None:
@@ -583,3 +584,22 @@ def test_a_switch_that_is_neither_on_nor_off_is_reported() -> None:
         """
     )
     assert said.strip() == "0 setting: INFINIRT_STACKS=yes is not known; it may be 0 or 1; it is 0"
+
+
+def test_a_misspelt_setting_is_reported() -> None:
+    said = run_python(
+        """
+        import os, subprocess, sys
+        wrong = {**os.environ, "INFINIRT_CPU_SHEDULE": "random:1", "INFINIRT_SOMETHING_ELSE": "1"}
+        done = subprocess.run([sys.executable, "-c", "import infinirt"], env=wrong, capture_output=True, text=True)
+        print(done.returncode, done.stderr.strip().partition("] ")[2])
+        """
+    )
+    assert said.strip() == "0 setting: INFINIRT_CPU_SHEDULE is not known; was INFINIRT_CPU_SCHEDULE meant?"
+
+
+def test_a_stream_that_a_block_closed_says_so(device: infinirt.Device, buffer: infinirt.Buffer) -> None:
+    with device.create_stream() as stream:
+        pass
+    with pytest.raises(infinirt.InvalidHandleError, match=r"at the end of a `with` block.*stream="):
+        buffer.fill(1, stream=stream)

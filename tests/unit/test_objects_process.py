@@ -63,7 +63,7 @@ def test_a_program_on_every_kind_of_cpu_device(environment: dict[str, str]) -> N
 NAMED = """
 import gc, threading
 import numpy as np
-import infinicore, infinirt
+import infiniccl, infinicore, infinirt, infinirt.runtime
 
 def work():
     device = infinirt.Device("cpu:0")
@@ -79,6 +79,12 @@ def work():
     assert bytes(buffer[:2]) == bytes([8, 8])
     for resource in (infinirt.DirectResource, infinirt.PinnedPool, infinirt.CachingPool, infinirt.MemoryPool):
         resource(device).allocate(64).close()
+    infinirt.runtime.infinirtStreamSynchronize(stream.handle)
+    event = stream.record()
+    infinirt.runtime.infinirtEventSynchronize(event.handle)
+    infinirt.as_buffer(np.zeros(8, np.uint8))
+    (only,) = infiniccl.init_all([device])
+    only.close()
     x = infinicore.from_numpy(np.ones(4, np.float32))
     assert (x + x).tolist() == [2.0] * 4
     gc.collect()

@@ -96,9 +96,10 @@ void TimedCalls::before(uint64_t call, uint16_t function, const unsigned long lo
   if (row && !ts.call_barrier) {
     std::memcpy(&timed.stream, &arguments[row->stream], sizeof timed.stream);
     const auto number = reinterpret_cast<uintptr_t>(timed.stream);
-    const bool ours = ts.backend && ts.backend->index == backend_;
-    // A kernel's stream has to be one of the current device; events of others cannot be recorded there.
-    const bool fits = ours && (number <= 2 || ts.backend->native_handles != handle_is_ours(timed.stream));
+    // Created streams say whose they are, whatever the thread has chosen. A kernel's stream has to be one of the current device; events of
+    // others cannot be recorded there.
+    const bool fits = number <= 2 ? ts.backend && ts.backend->index == backend_
+                                  : backend_at(backend_)->native_handles != handle_is_ours(timed.stream);
     enum infinirtStreamCaptureStatus status = infinirtStreamCaptureStatusActive;
     if (fits && table_.StreamIsCapturing(timed.stream, &status) == infinirtSuccess &&
         status == infinirtStreamCaptureStatusNone) {

@@ -1,6 +1,8 @@
 #include "bindings/infinicore/explain.h"
 
 #include <algorithm>
+#include <cstring>
+#include <utility>
 
 namespace infinicore {
 
@@ -191,6 +193,25 @@ bool explain_dimensions(const OperatorRow& row, TensorObject* const* tensors, co
 void explain(infiniStatus_t status, const OperatorRow& row, TensorObject* const* tensors,
              const Dimensions& dimensions) {
   Explanation(row, tensors, dimensions).run(status);
+}
+
+bool explain_unknown(const char* function, PyObject* const* parameters, int count, PyObject* name) {
+  constexpr std::pair<const char*, const char*> kElsewhere[] = {
+      {"axis", "dim"}, {"keepdims", "keepdim"}, {"dim", "axis"}, {"a", "input"}, {"x", "input"}, {"tensor", "input"}};
+  std::string known, hint;
+  for (int i = 0; i < count; ++i) {
+    const char* text = PyUnicode_AsUTF8(parameters[i]);
+    known += (i == 0 ? "" : i + 1 == count ? " and " : ", ") + std::string(text ? text : "");
+    for (const auto& [elsewhere, here] : kElsewhere) {
+      if (text && std::strcmp(text, here) == 0 && PyUnicode_CompareWithASCIIString(name, elsewhere) == 0)
+        hint = std::string(", which is ") + here + " here";
+    }
+  }
+  if (PyUnicode_CompareWithASCIIString(name, "stream") == 0)
+    hint = ": operators run on the stream that infinicore.get_stream() is";
+  PyErr_Format(PyExc_TypeError, "%s() has no parameter '%U'%s; it takes %s", function, name, hint.c_str(),
+               known.c_str());
+  return false;
 }
 
 }  // namespace infinicore

@@ -24,4 +24,7 @@ std::string text_of(const TensorObject& tensor);
 bool row_shape(const OperatorRow& row, int output, const TensorObject& input, const Dimensions& dimensions,
                Py_ssize_t* shape, int* ndim);
 
+/// False, with a TypeError that says which parameters there are, of one that is none of them.
+[[gnu::cold]] bool explain_unknown(const char* function, PyObject* const* parameters, int count, PyObject* name);
+
 }  // namespace infinicore

@@ -77,10 +77,7 @@ bool read_arguments(const Entry& entry, PyObject* const* args, Py_ssize_t count,
     if (at == parameters) {
       for (at = 0; at < parameters && PyUnicode_Compare(entry.names[at], name) != 0;) ++at;
     }
-    if (at == parameters) {
-      PyErr_Format(PyExc_TypeError, "%s() has no parameter '%U'", function, name);
-      return false;
-    }
+    if (at == parameters) return explain_unknown(function, entry.names, parameters, name);
     if (values[at] != nullptr) {
       PyErr_Format(PyExc_TypeError, "%s() was given '%U' twice", function, name);
       return false;

@@ -55,7 +55,7 @@ void report(infinirtError_t failure, PyObject* owner) {
 Outcome let_go(void* data) {
   auto* borrowed = static_cast<Borrowed*>(data);
   if (is_in_host_function()) return Outcome::NotNow;
-  const RelaxedCaptureScope relaxed;  // somebody else may be capturing
+  const RelaxedCaptureScope relaxed(nullptr);  // somebody else may be capturing
   infinirtError_t failure = infinirtSuccess;
   bool may_block = false;
   for (const auto& stream : borrowed->streams)

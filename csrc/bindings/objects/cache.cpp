@@ -19,9 +19,10 @@ CacheObject* as_cache(PyObject* object) { return reinterpret_cast<CacheObject*>(
 
 // Destroying waits for the device, where host functions may be waiting for the interpreter.
 Outcome destroy_handle(void* data) {
+  if (is_in_host_function()) return Outcome::NotNow;
   const auto handle = static_cast<infinirtXCache_t>(data);
   const infinirtError_t error = without_gil(true, [&] {
-    RelaxedCaptureScope relaxed;
+    const RelaxedCaptureScope relaxed(nullptr);
     return infinirtXCacheDestroy(handle);
   });
   const bool not_now = error == infinirtErrorNotPermitted || (error >= infinirtErrorStreamCaptureUnsupported &&

@@ -37,13 +37,14 @@ inline bool is_in_host_function() { return !infinirtXCallsArePermitted(); }
 /// Lets a scope's calls through although some thread captures: what destructors free has nothing to do with any capture.
 class RelaxedCaptureScope {
  public:
-  RelaxedCaptureScope() = default;
+  /// On devices of a type; null: of all.
+  explicit RelaxedCaptureScope(const char* type) : state_(infinirtXBeginRelaxedCapture(type)) {}
   ~RelaxedCaptureScope() { infinirtXEndRelaxedCapture(state_); }
   RelaxedCaptureScope(const RelaxedCaptureScope&) = delete;
   RelaxedCaptureScope& operator=(const RelaxedCaptureScope&) = delete;
 
  private:
-  unsigned int state_ = infinirtXBeginRelaxedCapture();
+  unsigned int state_;
 };
 
 }  // namespace infinirt::objects

@@ -71,6 +71,7 @@ void raise_unusable(Device device) {
 }
 
 DeviceObject* current_or(const char* type) {
+  if (infinirtXGetChosenDeviceType() == nullptr) return device_at(type, 0);
   DeviceObject* current = current_device();
   if (current == nullptr || std::strncmp(current->type, type, std::strlen(type)) == 0) return current;
   return device_at(type, 0);

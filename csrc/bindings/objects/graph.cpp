@@ -26,7 +26,8 @@ Outcome destroy_graph(void* data) {
 }
 
 Outcome destroy_exec(void* data) {
-  const RelaxedCaptureScope relaxed;
+  if (is_in_host_function()) return Outcome::NotNow;
+  const RelaxedCaptureScope relaxed(nullptr);
   return rt.GraphExecDestroy(static_cast<infinirtGraphExec_t>(data)) == infinirtErrorNotPermitted ? Outcome::NotNow
                                                                                                   : Outcome::Done;
 }

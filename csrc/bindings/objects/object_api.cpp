@@ -64,7 +64,7 @@ Outcome destroy_reserve(void* data) {
   auto* stream = as_stream(reserve->stream.get());
   if (is_in_host_function() || (!stream->closed.load() && is_in_capture(stream->handle))) return Outcome::NotNow;
   const infinirtError_t error = without_gil(true, [&] {
-    RelaxedCaptureScope relaxed;
+    const RelaxedCaptureScope relaxed(as_cache(reserve->pool.get())->device->type);
     OnDevice guard(as_cache(reserve->pool.get())->device);
     // A stream that was closed has been given all that it will ever be given.
     const infinirtStream_t order = stream->closed.load() ? infinirtStreamLegacy : stream->handle;

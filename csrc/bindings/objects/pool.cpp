@@ -14,7 +14,8 @@ namespace {
 PoolObject* as_pool(PyObject* object) { return reinterpret_cast<PoolObject*>(object); }
 
 Outcome destroy_handle(void* data) {
-  RelaxedCaptureScope relaxed;
+  if (is_in_host_function()) return Outcome::NotNow;
+  const RelaxedCaptureScope relaxed(nullptr);
   return rt.MemPoolDestroy(static_cast<infinirtMemPool_t>(data)) == infinirtErrorNotPermitted ? Outcome::NotNow
                                                                                               : Outcome::Done;
 }

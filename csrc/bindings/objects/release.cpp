@@ -159,7 +159,7 @@ Outcome free_block(void* data) {
     if (block->device->may_block.how == MayBlock::Ask && is_busy_elsewhere(as_stream(other), block->device))
       return Outcome::NotNow;
   }
-  RelaxedCaptureScope relaxed;
+  const RelaxedCaptureScope relaxed(block->device->type);
   const bool in_reach = stream && !is_out_of_reach(stream);
   if (stream) {
     without_gil(block->device->may_block || !block->others.empty() || !block->in_stream_order(), [&] {
@@ -194,7 +194,7 @@ bool is_used_by_own_stream_only(const BufferObject* buffer) {
 // False: not possible now.
 bool free_at_once(BufferObject* buffer) {
   if (barred(reinterpret_cast<StreamObject*>(buffer->stream))) return false;
-  const RelaxedCaptureScope relaxed;  // somebody else may be capturing
+  const RelaxedCaptureScope relaxed(buffer->device->type);  // somebody else may be capturing
   const infinirtError_t error = free_on_own_stream(buffer);
   if (error == infinirtErrorNotPermitted || error == infinirtErrorInvalidResourceHandle) return false;
   Py_CLEAR(buffer->resource);

@@ -363,7 +363,10 @@ PyObject* new_stream(infinirtStream_t handle, DeviceObject* device, PyObject* ow
 bool check_open(const StreamObject* stream) {
   if (!stream->closed.load(std::memory_order_relaxed)) [[likely]]
     return true;
-  raise_error(infinirtErrorInvalidResourceHandle, "the stream was closed; use another one");
+  raise_error(infinirtErrorInvalidResourceHandle,
+              "the stream was closed, by close() or at the end of a `with` block; use another one (there is no current "
+              "stream here: each call is "
+              "given its stream=)");
   return false;
 }
 

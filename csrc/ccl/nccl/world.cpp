@@ -88,12 +88,13 @@ std::shared_ptr<NcclWorld> NcclWorld::join(const infinicclUniqueId_t& id, int si
   UniqueId theirs;
   static_assert(sizeof theirs == sizeof id);
   __builtin_memcpy(&theirs, &id, sizeof theirs);
+  // Before the ranks meet: from there on another thread may wait for what this one has yet to enqueue.
+  world->note_ranks(std::string(theirs.internal, sizeof theirs.internal), 1);
   const int error = nccl->CommInitRank(&own.comm, size, theirs, rank);
   if (error != kSuccess) {
     *problem = format_text("ncclCommInitRank: %s", nccl->GetErrorString(error));
     return nullptr;
   }
-  world->note_ranks(std::string(theirs.internal, sizeof theirs.internal), 1);
   return world->make_scratch(own, problem) ? world : nullptr;
 }
 

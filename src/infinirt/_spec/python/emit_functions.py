@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..emit.table import HOT
 from ..emit.text import c_string
+from . import overrides
 from .by_hand import BY_HAND
 from .model import ByHand, Shape
 from .shapes import PER_THREAD_SUFFIX, SHAPES
@@ -95,6 +96,9 @@ def _function(shape: Shape) -> str:
             given = f"{arg.var}.size() != 0 && " if arg.may_be_absent else ""
             check = f"!{arg.var}.has(in_{arg.count}, {c_string(arg.name)})"
             out.append(f"  if ({given}{check}) return nullptr;\n")
+    for pointer, size, writes in overrides.EXTENTS.get(shape.c_name, ()):
+        check = f'in_{pointer}.has(in_{size}, {str(writes).lower()}, "{pointer}")'
+        out.append(f"  if (!{check}) [[unlikely]] return nullptr;\n")
     for result in shape.outputs:
         out.append(f"  {result.declare.format(var=result.var)}\n")
     if shape.returns_text:

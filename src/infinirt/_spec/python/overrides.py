@@ -99,6 +99,15 @@ COPIES = {"infinirtMemcpyAsync", "infinirtMemcpy2DAsync"}
 ALLOCATIONS = {"infinirtMalloc"}
 """A driver waits in them for other threads at most."""
 
+EXTENTS: dict[str, tuple[tuple[str, str, bool], ...]] = {
+    **dict.fromkeys(
+        ("infinirtMemcpy", "infinirtMemcpyAsync", "infinirtMemcpyPeer", "infinirtMemcpyPeerAsync"),
+        (("dst", "count", True), ("src", "count", False)),
+    ),
+    **dict.fromkeys(("infinirtMemset", "infinirtMemsetAsync"), (("devPtr", "count", True),)),
+}
+"""Pointers whose memory, where an object with a buffer stands for it, must have so many bytes, and whether they are written."""
+
 KEEP = {
     "infinirtMemsetAsync",
     "infinirtMemset2DAsync",

@@ -89,7 +89,7 @@ def main(
     show(data, console)
     if found is not None:
         console.print("\n[bold]against the earlier run[/]", highlight=False)
-        show_comparison(found, threshold, console)
+        show_comparison(found, found.threshold, console)
     if json:
         document.write(json, data)
     if html:

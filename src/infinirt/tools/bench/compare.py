@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -9,6 +10,11 @@ from typing import Any, Literal
 from .case import OURS
 from .document import place
 from .peers import was_measured
+
+FEW_ROUNDS = 9  # as --quick has: medians of so few move by a half from one minute to the next
+THRESHOLD_OF_FEW = 0.5
+MANY = 10  # cases, of which something can be said in general
+GENERAL = 1.15
 
 Results = Collection[dict[str, Any]]
 Verdict = Literal["slower", "faster", "same"]
@@ -37,6 +43,8 @@ class Comparison:
     """What makes the two runs hard to compare."""
     nothing: str
     """Why nothing could be compared; empty where something was."""
+    threshold: float
+    """Beyond which a difference counted."""
 
     @property
     def slower(self) -> list[Change]:
@@ -60,14 +68,30 @@ def compare(old: dict[str, Any], new: dict[str, Any], threshold: float) -> Compa
     before, after = (
         {key(result): result for result in data["results"] if is_ours(result)} for data in (old, new)
     )
+    if min(data["pace"]["rounds"] for data in (old, new)) < FEW_ROUNDS:
+        threshold = max(threshold, THRESHOLD_OF_FEW)
     changes = [judge(before[where], after[where], threshold) for where in after if where in before]
     return Comparison(
         sorted(changes, key=lambda change: -change.times),
         only_in(before.values(), after.values()),
         only_in(after.values(), before.values()),
-        differences(old, new),
+        [*differences(old, new), *general_change(changes)],
         "" if changes else nothing_in_common(before.values(), after.values()),
+        threshold,
     )
+
+
+def general_change(changes: list[Change]) -> list[str]:
+    """Where most of it became slower, or faster, by about as much: that is how a machine changes, more than a program."""
+    if len(changes) < MANY:
+        return []
+    usual = statistics.median(change.times for change in changes)
+    if 1 / GENERAL < usual < GENERAL:
+        return []
+    word = "longer" if usual > 1 else "less time"
+    return [
+        f"most cases take {word}, by the median {usual:.2f} times: the machine was busier, or is another one"
+    ]
 
 
 def only_in(here: Results, there: Results) -> list[str]:
