@@ -32,7 +32,7 @@ INFINIRT_API const char* infinirtXGetChosenDeviceType(void);
 INFINIRT_API infinirtError_t infinirtXEnterDeviceType(const char* type, const char** previous);
 INFINIRT_API void infinirtXLeaveDeviceType(const char* previous);
 
-/* 0 inside a host function, where every call is NotPermitted. */
+/* 0 inside a host function, and in what a graph calls when it lets go of an object: there every call is NotPermitted. */
 INFINIRT_API int infinirtXCallsArePermitted(void);
 
 /* For what a library frees at a moment that nobody chose, as a garbage collector does: until infinirtXEndRelaxedCapture is given what this

@@ -307,7 +307,16 @@ void infinirtXLeaveDeviceType(const char* previous) {
   thread_state().backend = previous ? find_backend(previous) : nullptr;
 }
 
-int infinirtXCallsArePermitted(void) { return thread_state().call_barrier == 0; }
+// A vendor's library ends what graphs kept on a thread of its own, where it permits no calls and nobody has told this runtime.
+int infinirtXCallsArePermitted(void) {
+  ThreadState& ts = thread_state();
+  if (ts.call_barrier) return 0;
+  const Backend* native = g_hot.native_backend.load(std::memory_order_relaxed);
+  int device = 0;
+  const infinirtError_t error = native ? native->table.GetDevice(&device) : infinirtSuccess;
+  if (error && ts.extra) ts.extra->has_pending = false;  // not the program's call
+  return error != infinirtErrorNotPermitted;
+}
 
 // Engines keep the mode in the thread's state; the library of the backend with native handles has its own.
 unsigned int infinirtXBeginRelaxedCapture(const char* type) {
