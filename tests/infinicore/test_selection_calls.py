@@ -141,7 +141,7 @@ def test_what_is_refused() -> None:
         infinicore.topksoftmax(x, 5)
     with pytest.raises(ValueError, match="8 groups of the same size"):
         infinicore.topkrouter(x, tensor(4))
-    with pytest.raises(TypeError, match="correction_bias has type I64"):
+    with pytest.raises(TypeError, match="correction_bias has type int64"):
         infinicore.moe_topk_softmax(x, 2, correction_bias=infinicore.zeros([4], dtype=infinicore.int64))
     with pytest.raises(ValueError, match=r"correction_bias has shape \(5\)"):
         infinicore.moe_topk_softmax(x, 2, correction_bias=tensor(5))

@@ -1,6 +1,8 @@
 #include "bindings/infinicore/dtype.h"
 
 #include <algorithm>
+#include <cctype>
+#include <iterator>
 
 namespace infinicore {
 
@@ -96,19 +98,17 @@ PyObject* make_dtypes() {
   return tuple.release();
 }
 
-std::string names_of_dtypes(const std::string& list) {
+std::string names_of_dtypes(const std::string& text) {
+  const auto is_of_a_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
   std::string result;
-  for (size_t begin = 0; begin < list.size();) {
-    const size_t end = std::min(list.find(", ", begin), list.size());
-    std::string name = list.substr(begin, end - begin);
-    for (int i = 0; i < kCount; ++i) {
-      if (name == kNamesInC[i]) {
-        name = kFacts[i].name;
-        break;
-      }
-    }
-    result += (result.empty() ? "" : ", ") + name;
-    begin = end + 2;
+  for (size_t begin = 0; begin < text.size();) {
+    size_t end = begin;
+    while (end < text.size() && is_of_a_word(text[end])) ++end;
+    const std::string word = text.substr(begin, end - begin);
+    const auto* found = std::find(std::begin(kNamesInC), std::end(kNamesInC), word);
+    result += found == std::end(kNamesInC) ? word : kFacts[found - std::begin(kNamesInC)].name;
+    if (end < text.size()) result += text[end];
+    begin = end + 1;
   }
   return result;
 }

@@ -19,8 +19,8 @@ struct DtypeObject {
 extern PyTypeObject* dtype_class;
 PyTypeObject* make_dtype_type();
 
-/// "F8, F16" as "float8, float16".
-std::string names_of_dtypes(const std::string& list);
+/// A text with the names of types as Python has them: "F8, F16" becomes "float8, float16".
+std::string names_of_dtypes(const std::string& text);
 
 /// The type with that number, borrowed.
 DtypeObject* dtype_of(infiniDtype_t number);

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <string>
 
+#include "bindings/infinicore/dtype.h"
+
 namespace infinicore {
 
 const infinirt::ObjectApi* objects = nullptr;
@@ -88,7 +90,7 @@ PyObject* raise_status(infiniStatus_t status, const char* function) {
   }
   runtime.GetLastError();
   if (status == INFINI_STATUS_BAD_TENSOR_DTYPE) {
-    PyErr_SetString(PyExc_TypeError, message.c_str());
+    PyErr_SetString(PyExc_TypeError, names_of_dtypes(message).c_str());
     return nullptr;
   }
   if (status == INFINI_STATUS_BAD_TENSOR_SHAPE || status == INFINI_STATUS_BAD_TENSOR_STRIDES) {
