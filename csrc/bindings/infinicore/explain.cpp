@@ -74,7 +74,7 @@ class Explanation {
     for (int t = row_.outputs; t < given(); ++t) {
       if (holds_truth(t) && message.find(": " + std::string(name_of(t)) + " has type") != std::string::npos) wrong = t;
     }
-    PyErr_Format(PyExc_TypeError, "%s(): %s is %s; possible are %s", row_.name, name_of(wrong),
+    PyErr_Format(PyExc_TypeError, "%s(): %s is %s; possible are %s, and .to() converts", row_.name, name_of(wrong),
                  tensors_[wrong]->dtype->name,
                  names_of_dtypes(message.substr(list + sizeof "possible are " - 1)).c_str());
   }
