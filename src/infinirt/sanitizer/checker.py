@@ -281,7 +281,8 @@ class Checker:
             if touch.writes:
                 allocation.mark_written()
             return
-        access = Access(work, touch.writes, touch.label)
+        size = sum(last - first for first, last in touch.ranges)
+        access = Access(work, touch.writes, touch.label, size)
         if allocation.is_hosts:
             self.touched_by_work.add(allocation)
         for first, last in touch.ranges:
@@ -347,14 +348,14 @@ class Checker:
 
     def _race(self, access: Access, earlier: Access, allocation: Allocation, segment: Segment) -> None:
         work, other = access.work, earlier.work
-        place = bytes_at(segment.begin, segment.end)
+        here, there = (bytes_at(segment.begin, segment.end, each.size) for each in (access, earlier))
         early = self._early_wait(work, other)
         self.found(
             kinds.RACE,
             f"{work.call} {_verb(access)} what {other.call} {_verb(earlier)}, and nothing orders the two",
             [
-                Place(f"{work.call} {_verb(access)} {access.label}, {place}, {on(work)}", work.stack),
-                Place(f"{other.call} {_verb(earlier)} {earlier.label}, {place}, {on(other)}", other.stack),
+                Place(f"{work.call} {_verb(access)} {access.label}, {here}, {on(work)}", work.stack),
+                Place(f"{other.call} {_verb(earlier)} {earlier.label}, {there}, {on(other)}", other.stack),
             ],
             self._fix(work, other, early),
             missing=self._missing(work, other, early),

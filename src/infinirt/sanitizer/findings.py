@@ -95,8 +95,11 @@ def site(stack: Stack, call: str) -> tuple[str, str]:
     return (stack[0] if stack else "", call)
 
 
-def bytes_at(begin: int, end: int) -> str:
-    return f"{end - begin:,} {'byte' if end - begin == 1 else 'bytes'} at {begin:#x}"
+def bytes_at(begin: int, end: int, whole: int = 0) -> str:
+    """These bytes, which may be a part of the `whole` that a piece of work touches."""
+    size = end - begin
+    count = f"{size:,} of {whole:,} bytes" if whole > size else f"{size:,} {'byte' if size == 1 else 'bytes'}"
+    return f"{count} at {begin:#x}"
 
 
 def described(allocation: Allocation) -> str:

@@ -17,6 +17,7 @@ class Access:
     work: Work
     writes: bool
     label: str  # "its destination", "an input"
+    size: int  # of all that the work touches there
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-# race | 100 bytes
+# race | 100 of 500 bytes | 100 of 600 bytes
 import infinirt
 
 device = infinirt.Device()
