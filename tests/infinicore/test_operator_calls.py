@@ -384,7 +384,8 @@ def test_operators_that_are_always_waited_for_run_in_their_call() -> None:
     program = """
 import infinicore
 
-x, y = (infinicore.ones([512, 4096], dtype=infinicore.float32, device=infinicore.device("cpu")) for _ in range(2))
+# More than a short computation, and less than the millisecond that a call may take, on a slow machine, too.
+x, y = (infinicore.ones([256, 4096], dtype=infinicore.float32, device=infinicore.device("cpu")) for _ in range(2))
 stream = infinicore.get_stream()
 
 
