@@ -91,11 +91,11 @@ bool to_handle_slow(PyObject* object, int type, const char* what, std::uintptr_t
 }
 
 bool PointerArgument::refuse(size_t count, bool writes, const char* what) const {
+  const char* who = view_.obj ? Py_TYPE(view_.obj)->tp_name : "the object";
   if (writes && view_.readonly) {
-    PyErr_Format(PyExc_ValueError, "%s: the memory of %.100s is read-only", what, Py_TYPE(view_.obj)->tp_name);
+    PyErr_Format(PyExc_ValueError, "%s: the memory of %.100s is read-only", what, who);
   } else {
-    PyErr_Format(PyExc_ValueError, "%s: %.100s has %zd bytes, and %zu were asked for", what,
-                 view_.obj ? Py_TYPE(view_.obj)->tp_name : "the object", view_.len, count);
+    PyErr_Format(PyExc_ValueError, "%s: %.100s has %zd bytes, and %zu were asked for", what, who, view_.len, count);
   }
   return false;
 }

@@ -156,10 +156,8 @@ infinirtError_t fill_pattern(BufferObject* buffer, const char* pattern, size_t p
   for (size_t at = 0; at < first; at += period) std::memcpy(bytes + at, pattern, period);
   const bool is_observed = infinirtXObserved() != 0;
   const auto copy = [&](char* target, const char* source, size_t size, infinirtStream_t s) {
-    if (is_observed) infinirtXNameNextWork("fill with a pattern");
-    const infinirtError_t failed = rt.MemcpyAsync(target, source, size, infinirtMemcpyDefault, s);
-    if (is_observed) infinirtXNameNextWork(nullptr);  // whoever ran it has not taken it, perhaps
-    return failed;
+    if (is_observed) infinirtXNameNextWork("fill with a pattern");  // it ends with the call
+    return rt.MemcpyAsync(target, source, size, infinirtMemcpyDefault, s);
   };
   infinirtError_t error = without_gil(true, [&] {
     return on_stream(stream, [&](infinirtStream_t s) {
