@@ -47,7 +47,7 @@ infinirtError_t check_cooperative(const Kernel& kernel, dim3 grid, dim3 block, s
 // a tenth of this at best.
 constexpr uint64_t kRunsInCaller_ns = 50000;
 // So does one that takes no longer than this, where the program is about to wait for it, as far as its last calls tell.
-constexpr uint64_t kRunsAhead_ns = 1000000;
+constexpr uint64_t kRunsAhead_ns = 2000000;
 
 struct LaunchOptions {
   bool cooperative = false;

@@ -1,5 +1,6 @@
 // Data-parallel loops on the workers. The caller works too and never waits for a helper that has not started.
 #include <algorithm>
+#include <memory>
 
 #include "engine/scheduler.h"
 
@@ -26,48 +27,71 @@ struct Burst {
 };
 thread_local Burst t_burst;
 
-struct Job {
-  // What nobody has claimed, in units: the first one in the low half of the word, the end in the high half.
-  std::atomic<uint64_t> unclaimed;
-  std::atomic<int64_t> finished{0};   // indices done
-  std::atomic<int> holders;           // the caller and its helpers
-  std::atomic<uint32_t> all_done{0};
-  int64_t count, unit;
-  int threads;
-  bool lingers;  // helpers stay awake afterwards
-  void (*body)(int64_t, int64_t, void*);
-  void* context;
+// What nobody has claimed of a thread's run, in units: the first one in the low half of the word, the end in the high half.
+struct alignas(64) Run {
+  std::atomic<uint64_t> unclaimed{0};
 
-  void divide(int64_t indices, int64_t grain) {
-    constexpr int64_t kMostUnits = INT32_MAX;
-    const int64_t grains = (indices - 1) / grain + 1;  // so that nothing overflows
-    count = indices;
-    unit = grain * ((grains - 1) / kMostUnits + 1);
-    unclaimed.store(static_cast<uint64_t>((indices - 1) / unit + 1) << 32, std::memory_order_relaxed);
+  void set(int64_t begin, int64_t end) {
+    unclaimed.store(static_cast<uint64_t>(end) << 32 | static_cast<uint64_t>(begin), std::memory_order_relaxed);
   }
 
-  // Three quarters of a thread's share of what is left: few claims at first, and at the end nobody waits long for another's last piece. The
-  // caller begins at the front and helpers at the end, so that the next loop over the same memory finds it in the same cores' caches.
-  bool claim(bool from_front, int64_t* begin, int64_t* end) {
+  // Few claims at first, and at the end nobody waits long for another's last piece: whose run it is takes three quarters of what is left, from the
+  // front, and others take half of it, from the end.
+  bool claim(bool is_own, int64_t* begin, int64_t* end) {
     uint64_t word = unclaimed.load(std::memory_order_relaxed), rest;
     uint32_t first, last;
     do {
       first = static_cast<uint32_t>(word);
       last = static_cast<uint32_t>(word >> 32);
       if (first == last) return false;
-      const uint32_t size = std::max<uint32_t>(
-          1, static_cast<uint32_t>(uint64_t{last - first} * 3 / (4 * static_cast<uint32_t>(threads))));
-      const uint32_t cut = from_front ? first + size : last - size;
-      rest = from_front ? uint64_t{last} << 32 | cut : uint64_t{cut} << 32 | first;
-      (from_front ? last : first) = cut;
+      const uint64_t left = last - first;
+      const auto size = static_cast<uint32_t>(std::max<uint64_t>(1, is_own ? left * 3 / 4 : left / 2));
+      const uint32_t cut = is_own ? first + size : last - size;
+      rest = is_own ? uint64_t{last} << 32 | cut : uint64_t{cut} << 32 | first;
+      (is_own ? last : first) = cut;
     } while (!unclaimed.compare_exchange_weak(word, rest, std::memory_order_relaxed));
-    *begin = first * unit;
-    *end = std::min(count, last * unit);
+    *begin = first;
+    *end = last;
+    return true;
+  }
+};
+
+// A loop that several threads share. Each has a run of its own and goes through it piece by piece; who is done with that takes from others'. So a thread
+// meets memory in one direction, without jumps, and in the next loop over the same memory two threads find their parts of it in their own caches again.
+struct Job {
+  std::atomic<int64_t> finished{0};   // indices done
+  std::atomic<int> holders;           // the caller and its helpers
+  std::atomic<int> arrived{1};        // the same who have begun
+  std::atomic<uint32_t> all_done{0};
+  int64_t count, unit;
+  int threads;
+  bool lingers;  // helpers stay awake afterwards
+  void (*body)(int64_t, int64_t, void*);
+  void* context;
+  std::unique_ptr<Run[]> runs;  // of each thread; the first one is the caller's
+
+  void divide(int64_t indices, int64_t grain, int among) {
+    constexpr int64_t kMostUnits = INT32_MAX;
+    const int64_t grains = (indices - 1) / grain + 1;  // so that nothing overflows
+    count = indices;
+    unit = grain * ((grains - 1) / kMostUnits + 1);
+    threads = among;
+    runs = std::make_unique<Run[]>(static_cast<size_t>(threads));
+    const int64_t units = (indices - 1) / unit + 1;
+    for (int t = 0; t < threads; ++t) runs[t].set(units * t / threads, units * (t + 1) / threads);
+  }
+
+  bool claim(int own, int64_t* begin, int64_t* end) {
+    bool found = runs[own].claim(true, begin, end);
+    for (int t = 1; t < threads && !found; ++t) found = runs[(own + t) % threads].claim(false, begin, end);
+    if (!found) return false;
+    *begin *= unit;
+    *end = std::min(count, *end * unit);
     return true;
   }
 
-  void work(bool from_front) {
-    for (int64_t begin, end; claim(from_front, &begin, &end);) {
+  void work(int own) {
+    for (int64_t begin = 0, end = 0; claim(own, &begin, &end);) {
       body(begin, end, context);
       if (finished.fetch_add(end - begin, std::memory_order_acq_rel) + (end - begin) == count) {
         all_done.store(1, std::memory_order_release);
@@ -86,7 +110,7 @@ struct Helper final : Runnable {
   bool run(int) override {
     Job* shared = job;
     delete this;
-    shared->work(false);
+    shared->work(shared->arrived.fetch_add(1, std::memory_order_relaxed));
     shared->drop();
     return false;
   }
@@ -106,8 +130,7 @@ void parallel_for(int64_t count, int64_t grain, void (*body)(int64_t, int64_t, v
     return;
   }
   auto* job = new Job;
-  job->divide(count, grain);
-  job->threads = wanted + 1;
+  job->divide(count, grain, wanted + 1);
   job->lingers = which != Helpers::OfStep && linger_ns() > 0;
   job->body = body;
   job->context = context;
@@ -129,7 +152,7 @@ void parallel_for(int64_t count, int64_t grain, void (*body)(int64_t, int64_t, v
     body(0, count, context);
   } else {
     job->holders.fetch_sub(wanted - helpers, std::memory_order_relaxed);  // this thread holds it still
-    job->work(true);
+    job->work(0);
     const auto is_done = [&] { return job->all_done.load(std::memory_order_acquire) != 0; };
     // Not where threads share cores: the helper may need this one.
     if (!look_for(job->lingers ? kLastPiece_ns : 0, is_done)) {

@@ -363,7 +363,7 @@ void help_until(const Point& point) {
   }
   if (schedule_config().mode == ScheduleMode::Async) {
     Runnable* runner = point.timeline->runner.load(std::memory_order_acquire);
-    bool at_once = false;
+    bool at_once = point.timeline->guess.was_left_just_now();
     if (runner && runner->only_computes() && take_back(runner)) {
       const bool more = runner->run_for_waiter(point);
       at_once = !more;

@@ -408,6 +408,7 @@ infinirtError_t submit(Stream& stream, Work& work) {
     }
   }
   stream.timeline->guess.gives_work();
+  stream.timeline->guess.left_to_worker(work.type == WorkType::Kernel && work.kernel.block_ns > 0);
   const Point done = enqueue(stream, work);
   if (!done.timeline) {
     dispose_work(work);

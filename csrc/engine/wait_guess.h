@@ -37,12 +37,29 @@ class WaitGuess {
     if (since != 0 && value >= value_.load(std::memory_order_relaxed)) note(monotonic_ns() - since < kAtOnce_ns);
   }
 
-  // How a wait went for work that had been given to a worker: at once means that none had begun, and that all of it was
-  // waited for.
+  // Work is left to a worker. `computes`: it could have run in the call.
+  void left_to_worker(bool computes) {
+    left_at_.store(computes && left_.load(std::memory_order_relaxed) == 0 ? monotonic_ns() : 0,
+                   std::memory_order_relaxed);
+    left_.store(true, std::memory_order_relaxed);
+  }
+
+  // Whether one computation was left to a worker since the last wait, nothing else, and so lately that a sleeping worker
+  // could not have begun it. One that was awake may have: that is why nobody can take the computation back, and no sign
+  // that the program had something else to do.
+  bool was_left_just_now() const {
+    const int64_t at = left_at_.load(std::memory_order_relaxed);
+    return at != 0 && monotonic_ns() - at < kAtOnce_ns;
+  }
+
+  // How a wait went for work that had been left to a worker: at once means that all of it was waited for, and that none
+  // had begun, or that it was left just now.
   void note(bool at_once) {
     const int times = times_.load(std::memory_order_relaxed);
     times_.store(at_once ? std::min(times + 1, kOftenEnough) : 0, std::memory_order_relaxed);
     since_.store(0, std::memory_order_relaxed);
+    left_at_.store(0, std::memory_order_relaxed);
+    left_.store(false, std::memory_order_relaxed);
   }
 
   // This thread gives work to the stream of this guess. If another stream's ran ahead and was not waited for, the two could
@@ -64,6 +81,8 @@ class WaitGuess {
   std::atomic<int> times_{0};  // in a row that a wait came at once
   std::atomic<int64_t> since_{0};
   std::atomic<uint64_t> value_{0};
+  std::atomic<bool> left_{false};  // since the last wait
+  std::atomic<int64_t> left_at_{0};  // when, if it was one computation and nothing else
 };
 
 }  // namespace infinirt

@@ -20,6 +20,8 @@ constexpr int64_t kWidest = 8;  // bytes of an element, in memory or computed in
 // While a row is computed with, its outputs and the next row's inputs are asked for, so that memory and arithmetic go on at once: so many
 // elements at a time, which is as many lines as are under way together; and only of rows of which both stay in the second-level cache.
 constexpr int64_t kAhead = 256, kLongestAhead = 128 * 1024;
+// A reduction of what is in memory as it is needs no buffer, and folds vectors less often: so many elements at a time.
+constexpr int64_t kLongTile = 4 * kTile;
 
 class RowWorker {
  public:
@@ -298,6 +300,27 @@ class RowWorker {
       }
       return all;
     }
+    const auto take_in = [&](double part) {
+      all = work_.is_whole ? combine_whole(step.kind, all, part) : combine(step.kind, all, part);
+    };
+    if (step.loop < 0 && is_in_place(__builtin_ctz(step.reads))) {
+      const char* row = row_[tensor_of(__builtin_ctz(step.reads))];
+      for (int64_t begin = 0; begin < reach_; begin += kLongTile) {
+        take_in(tile(static_cast<size_t>(std::min(kLongTile, reach_ - begin)), row + begin * size_));
+      }
+      return all;
+    }
+    if (step.loop >= 0 && step.kind == RowStepKind::Sum && work_.computed == F32 && loops_.row_sum[step.loop]) {
+      for_each_tile([&](int64_t begin, int64_t count) {
+        const void* in[kMaxRowValues] = {};
+        for (int v = 0; v < values_; ++v) {
+          if (step.reads >> v & 1) in[v] = value(v, begin, count);
+        }
+        if (looks_ahead_) look_ahead(begin, count);
+        all += loops_.row_sum[step.loop](static_cast<size_t>(count), in, scalars_);
+      });
+      return all;
+    }
     for_each_tile([&](int64_t begin, int64_t count) {
       const void* terms = term_;
       if (step.loop < 0) {
@@ -305,8 +328,7 @@ class RowWorker {
       } else {
         apply(loop_of(step.loop), step.reads, begin, count, term_);
       }
-      const double part = tile(static_cast<size_t>(count), terms);
-      all = work_.is_whole ? combine_whole(step.kind, all, part) : combine(step.kind, all, part);
+      take_in(tile(static_cast<size_t>(count), terms));
     });
     return all;
   }
@@ -371,12 +393,15 @@ class RowWorker {
     }
   }
 
+  // Whether an input's elements lie side by side, and in the type that is computed in, in memory.
+  bool is_in_place(int v) const {
+    return v < rows_.inputs && !(filled_ >> v & 1) && !work_.route[tensor_of(v)].convert && side_by_side_[tensor_of(v)];
+  }
+
   // Elements of the row side by side in the type that is computed in.
   const void* value(int v, int64_t begin, int64_t count) {
     if (filled_ >> v & 1) return buffer_[v];  // all the same
-    if (v < rows_.inputs && !work_.route[tensor_of(v)].convert && side_by_side_[tensor_of(v)]) {
-      return row_[tensor_of(v)] + begin * size_;
-    }
+    if (is_in_place(v)) return row_[tensor_of(v)] + begin * size_;
     char* place = buffer_[v] + (is_kept_ ? begin * size_ : 0);
     if (kept_ >> v & 1) return place;
     touched_ |= 1u << v;

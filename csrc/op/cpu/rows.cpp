@@ -26,8 +26,10 @@ class PreparedRows final : public Prepared {
     // only where a grid could not have as many blocks, and less where there are few rows, for all threads to have some.
     const int64_t rows = plan.rows->rows.total, length = std::max<int64_t>(1, plan.rows->length());
     work_.staged = staged_tensors(info, *plan.rows, work_.route);
-    work_.block_rows = std::max(
-        {int64_t{1}, std::min(32 * kTile / length, std::max(8 * kTile / length, rows / 8)), rows / kMostBlocks + 1});
+    const int64_t most = merely_reads(plan) ? 128 * kTile : 32 * kTile;
+    if (merely_reads(plan)) element_ns_ = kLightElement_ns;
+    work_.block_rows =
+        std::max({int64_t{1}, std::min(most / length, std::max(8 * kTile / length, rows / 8)), rows / kMostBlocks + 1});
     if (work_.staged) work_.block_rows = (work_.block_rows + kStagedRows - 1) / kStagedRows * kStagedRows;
   }
 
@@ -43,11 +45,22 @@ class PreparedRows final : public Prepared {
     }
     const auto blocks = static_cast<unsigned>((work.rows.rows.total + work.block_rows - 1) / work.block_rows);
     const double elements = static_cast<double>(work.rows.rows.total) * static_cast<double>(work.rows.length() + 16);
-    const auto cost = static_cast<unsigned long long>(kElement_ns * elements);
+    const auto cost = static_cast<unsigned long long>(element_ns_ * elements);
     return infinirtXLaunchComputation(reinterpret_cast<const void*>(kernel_), {blocks, 1, 1}, args, cost, stream);
   }
 
  private:
+  // Whether rows are reduced as they lie in memory, and nothing is written but their numbers.
+  bool merely_reads(const Plan& plan) const {
+    const RowsInfo& rows = *plan.info->rows;
+    const int input = plan.info->outputs;
+    for (int t = 0; t < input; ++t) {
+      if (rows.place[t] == RowPlace::Element) return false;
+    }
+    return rows.steps == 1 && rows.step[0].loop < 0 && plan.rows->columns.levels == 1 &&
+           plan.rows->columns.stride[input][0] == work_.route[input].element_size;
+  }
+
   Route route_of(const Plan& plan, int tensor) const {
     const infiniDtype_t dtype = plan.dtype[tensor];
     const bool is_output = tensor < plan.info->outputs;
@@ -64,6 +77,7 @@ class PreparedRows final : public Prepared {
 
   infinirtXKernelFn kernel_;
   RowWork work_;
+  double element_ns_ = kElement_ns;
 };
 
 // One for each operator, so that graphs and traces show its name.

@@ -51,7 +51,6 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first of a pair is
 }
 
 #include "infiniop/generated/maps.inc"
-#include "infiniop/generated/rows.inc"
 
 template <class Out, class In, Out (*convert)(In)>
 void convert_tile(size_t count, void* out, const void* in) {
@@ -153,27 +152,59 @@ struct Line {
   }
 };
 
-// In four lines of 64 bytes: as many chains as it takes to hide how long an addition takes. The order depends on the count alone.
+// In four lines of 64 bytes: as many chains as it takes to hide how long an addition takes. They are begun anew after every tile, so that sums stay exact
+// over many of them. The order depends on the count alone.
 template <class T, class How>
 double reduce_tile(size_t count, const void* in) {
   const auto* from = static_cast<const T*>(in);
-  constexpr size_t kLanes = Line<T>::kLanes, kLines = 4;
+  constexpr size_t kLanes = Line<T>::kLanes, kLines = 4, kStep = kLines * kLanes;
   const auto nothing = Line<T>::of(How::template kOfNothing<T>);
-  Line<T> held[kLines] = {nothing, nothing, nothing, nothing};
+  Line<T> all_tiles[kLines] = {nothing, nothing, nothing, nothing};
   size_t i = 0;
-  for (; i + kLines * kLanes <= count; i += kLines * kLanes) {
+  do {
+    const size_t end = count - i < kTile ? count : i + kTile;
+    Line<T> held[kLines] = {nothing, nothing, nothing, nothing};
+    for (; i + kStep <= end; i += kStep) {
 #pragma GCC unroll 4
-    for (size_t l = 0; l < kLines; ++l) held[l].template add<How>(from + i + l * kLanes);
-  }
-  for (; i + kLanes <= count; i += kLanes) held[0].template add<How>(from + i);
-  held[0].template add<How>(held[1]);
-  held[2].template add<How>(held[3]);
-  held[0].template add<How>(held[2]);
-  T all = held[0].template fold<How>(), rest = How::template kOfNothing<T>;
+      for (size_t l = 0; l < kLines; ++l) held[l].template add<How>(from + i + l * kLanes);
+    }
+#pragma GCC unroll 4
+    for (size_t l = 0; l < kLines; ++l) all_tiles[l].template add<How>(held[l]);
+  } while (i + kStep <= count);
+  for (; i + kLanes <= count; i += kLanes) all_tiles[0].template add<How>(from + i);
+  all_tiles[0].template add<How>(all_tiles[1]);
+  all_tiles[2].template add<How>(all_tiles[3]);
+  all_tiles[0].template add<How>(all_tiles[2]);
+  T all = all_tiles[0].template fold<How>(), rest = How::template kOfNothing<T>;
   for (; i < count; ++i) How::add(rest, from[i]);
   How::add(all, rest);
   return as_row_number(all);
 }
+
+// The sum of what `term` makes of an element of each of `from`, where that is arithmetic that vectors have, too. As if the terms had been written down, and reduced after that.
+template <class T, class Term, class... From>
+double sum_terms(size_t count, Term term, const From*... from) {
+  constexpr size_t kLanes = Line<T>::kLanes, kLines = 4;
+  Line<T> held[kLines] = {};
+  const auto add_line = [&](Line<T>& line, size_t at) {
+#pragma GCC unroll 4
+    for (int p = 0; p < kParts; ++p) line.part[p] += term(load_vector(from + at + p * VectorOf<T>::kLanes)...);
+  };
+  size_t i = 0;
+  for (; i + kLines * kLanes <= count; i += kLines * kLanes) {
+#pragma GCC unroll 4
+    for (size_t l = 0; l < kLines; ++l) add_line(held[l], i + l * kLanes);
+  }
+  for (; i + kLanes <= count; i += kLanes) add_line(held[0], i);
+  held[0].template add<SumOf>(held[1]);
+  held[2].template add<SumOf>(held[3]);
+  held[0].template add<SumOf>(held[2]);
+  T all = held[0].template fold<SumOf>(), rest = 0;
+  for (; i < count; ++i) rest += term(from[i]...);
+  return as_row_number<T>(all + rest);
+}
+
+#include "infiniop/generated/rows.inc"
 
 // The sum of BF16: of each pair of elements, 32 bits, the first ones and the second ones are vectors of floats as they are.
 double sum_bfloat(size_t count, const void* in) {
@@ -300,6 +331,7 @@ extern const Tiles INFINIOP_TILES = {
     {INFINIOP_BFLOAT_PAIRS_ROW},
     {INFINIOP_ROW_LOOPS},
     {INFINIOP_ROW_TO_BFLOAT_LOOPS},
+    {INFINIOP_ROW_SUMS},
     {INFINIOP_SHORT_ROWS},
     {INFINIOP_REDUCE(SumOf), INFINIOP_REDUCE(MaxOf), INFINIOP_REDUCE(MinOf), INFINIOP_REDUCE(ProdOf)},
     sum_bfloat,

@@ -23,6 +23,8 @@ using MultiplyTile = void (*)(int64_t m, int64_t n, int64_t k, const void* a, co
 // One number of all elements, any number of them: the sum and so on, or what a sum of nothing is. Floating-point numbers go through double
 // as they are; of an integer it is the bits of 64, which are only carried.
 using ReduceTile = double (*)(size_t count, const void* in);
+// The sum of an expression over elements of `in`, see `row` of Tiles.
+using SumTerms = double (*)(size_t count, const void* const* in, const double* scalars);
 // Rows of at most kShortRow floats, one after the other in memory, as a whole. `scalars` are the attributes and the length.
 using ShortRows = void (*)(size_t rows, size_t length, float* out, const float* in, const double* scalars);
 inline constexpr size_t kShortRow = 256;
@@ -41,6 +43,7 @@ struct Tiles {
   // A step or a result of an operator on rows. `attributes` are what there is one of for each row; of `in` are those that it reads.
   MapTile row[kRowLoops][kComputed];
   MapTile row_to_bfloat[kRowLoops];  // of results, from floats to BF16; null where there is none
+  SumTerms row_sum[kRowLoops];  // of a step that adds up its expression, in floats; null where there is none
   ShortRows short_rows[kRowOperators];  // null where the operator has more than an input and an output
   ReduceTile reduce[kReductions][kComputed];  // in the order of RowStepKind, from Sum on
   ReduceTile sum_bfloat;  // of BF16 as it lies in memory

@@ -23,6 +23,14 @@ class Loop:
     is_truth: bool = False
     is_only_result: bool = False
     """What it computes is an output's element, and there can be a call that asks for no other one's."""
+    is_summed: bool = False
+
+    @property
+    def has_sum(self) -> bool:
+        """Whether there is one that adds up what it computes, instead of writing it down: its expression is arithmetic that vectors have."""
+        expression, _ = hoisted(self.expression, values(self.operator))
+        is_arithmetic = re.fullmatch(r"[\w\s.+\-*/()]+", expression) and not re.search(r"\w\(", expression)
+        return self.is_summed and bool(is_arithmetic) and "float" in self.operator.computed_types
 
     @property
     def has_bfloat(self) -> bool:
@@ -54,7 +62,12 @@ def is_used(name: str, expression: str) -> bool:
 def loops(operator: Operator) -> list[Loop]:
     rows = rows_of(operator)
     made = [
-        Loop(f"{operator.name}_{step.name}", operator, step.expression)
+        Loop(
+            f"{operator.name}_{step.name}",
+            operator,
+            step.expression,
+            is_summed=isinstance(step, Reduce) and step.how == "sum",
+        )
         for step in rows.steps
         if step.expression not in values(operator)
     ]
@@ -122,6 +135,27 @@ def loop_text(loop: Loop, *, bfloat: bool = False) -> list[str]:
     ]
 
 
+def sum_text(loop: Loop) -> list[str]:
+    expression, once = hoisted(loop.expression, values(loop.operator))
+    used = [name for name in values(loop.operator) if is_used(name, loop.expression)]
+    numbers = [name for name in scalars(loop.operator) if is_used(name, loop.expression)]
+    places = {name: i for i, name in enumerate(values(loop.operator))}
+    elements = ", ".join(f"static_cast<const T*>(in[{places[name]}])" for name in used)
+    return [
+        f"double row_{loop.name}_sum(size_t count, const void* const* in, const double* scalars) {{",
+        "  using T = float;",
+        *(
+            f"  const T {name} = row_number<T>(scalars[{scalars(loop.operator).index(name)}]);"
+            for name in numbers
+        ),
+        *([] if numbers else ["  (void)scalars;"]),
+        *(f"  const T {name} = static_cast<T>({typed(text)});" for name, text in once.items()),
+        f"  const auto term = [&]({', '.join(f'const auto& {name}' for name in used)}) {{ return {typed(expression)}; }};",
+        f"  return sum_terms<T>(count, term, {elements});",
+        "}",
+    ]
+
+
 def table_row(loop: Loop) -> str:
     known = loop.operator.computed_types
     return "{" + ", ".join(f"row_{loop.name}<{t}>" if t in known else "nullptr" for t in COMPUTED) + "}"
@@ -134,10 +168,20 @@ def render() -> str:
         lines += loop_text(loop)
         if loop.has_bfloat:
             lines += loop_text(loop, bfloat=True)
+        if loop.has_sum:
+            lines += sum_text(loop)
     table = ", \\\n".join(f"  {table_row(loop)}" for loop in LOOPS)
     bfloat = ", ".join(f"row_{loop.name}_bfloat" if loop.has_bfloat else "nullptr" for loop in LOOPS)
+    sums = ", ".join(f"row_{loop.name}_sum" if loop.has_sum else "nullptr" for loop in LOOPS)
     return "\n".join(
-        [*lines, "#define INFINIOP_ROW_LOOPS \\", table, f"#define INFINIOP_ROW_TO_BFLOAT_LOOPS {bfloat}", ""]
+        [
+            *lines,
+            "#define INFINIOP_ROW_LOOPS \\",
+            table,
+            f"#define INFINIOP_ROW_TO_BFLOAT_LOOPS {bfloat}",
+            f"#define INFINIOP_ROW_SUMS {sums}",
+            "",
+        ]
     )
 
 
