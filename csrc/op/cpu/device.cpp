@@ -106,7 +106,10 @@ class PreparedWork final : public Prepared {
         is_light = is_light && (work_.direct || !work_.route[t].convert) &&
                    (plan.nest.is_linear(t, work_.route[t].element_size) || (t > 0 && plan.nest.is_scalar(t)));
       }
-      if (is_light) element_ns_ = kLightElement_ns;
+      if (is_light) {
+        element_ns_ = kLightElement_ns;
+        work_.block_elements = std::max<int64_t>(work_.block_elements, kLightBlock);
+      }
     }
     if (work_.kind == OperatorKind::Cast) {
       const int to = plan.dtype[0] == INFINI_DTYPE_BOOL ? kComputed : computed_as(plan.dtype[0]);

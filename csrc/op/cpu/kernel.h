@@ -13,8 +13,9 @@ inline constexpr int64_t kMostBlocks = int64_t{1} << 30;
 
 // What an element takes, in nanoseconds, in operators that do some arithmetic: only to tell short work from long.
 inline constexpr double kElement_ns = 0.5;
-// The same where memory takes longer than the arithmetic.
+// The same where memory takes longer than the arithmetic, and how many elements a block of those has at least.
 inline constexpr double kLightElement_ns = 0.15;
+inline constexpr int64_t kLightBlock = int64_t{64} * kTile;
 // The same of fills and copies of long runs of bytes, for each byte of the result. Their blocks are larger, since a byte takes so little.
 inline constexpr double kFilledByte_ns = 0.01, kCopiedByte_ns = 0.03;
 inline constexpr int64_t kMovedBlock = 256 << 10;  // bytes

@@ -20,8 +20,6 @@ constexpr int64_t kWidest = 8;  // bytes of an element, in memory or computed in
 // While a row is computed with, its outputs and the next row's inputs are asked for, so that memory and arithmetic go on at once: so many
 // elements at a time, which is as many lines as are under way together; and only of rows of which both stay in the second-level cache.
 constexpr int64_t kAhead = 256, kLongestAhead = 128 * 1024;
-// A reduction of what is in memory as it is needs no buffer, and folds vectors less often: so many elements at a time.
-constexpr int64_t kLongTile = 4 * kTile;
 
 class RowWorker {
  public:
@@ -305,8 +303,8 @@ class RowWorker {
     };
     if (step.loop < 0 && is_in_place(__builtin_ctz(step.reads))) {
       const char* row = row_[tensor_of(__builtin_ctz(step.reads))];
-      for (int64_t begin = 0; begin < reach_; begin += kLongTile) {
-        take_in(tile(static_cast<size_t>(std::min(kLongTile, reach_ - begin)), row + begin * size_));
+      for (int64_t begin = 0; begin < reach_; begin += kTile) {
+        take_in(tile(static_cast<size_t>(std::min<int64_t>(kTile, reach_ - begin)), row + begin * size_));
       }
       return all;
     }

@@ -77,8 +77,12 @@ struct ProdOf {
     all = static_cast<T>(all * next);
   }
 };
-// Comparisons are such that what is not a number comes through.
+// Comparisons are such that what is not a number comes through, and in `better` that it does not.
 struct MaxOf {
+  template <class T>
+  static T better(const T& all, const T& next) {
+    return next > all ? next : all;
+  }
   template <class T>
   static constexpr T kOfNothing = number_as<T>(-__builtin_huge_val());
   template <class T>
@@ -88,10 +92,24 @@ struct MaxOf {
 };
 struct MinOf {
   template <class T>
+  static T better(const T& all, const T& next) {
+    return next < all ? next : all;
+  }
+  template <class T>
   static constexpr T kOfNothing = number_as<T>(__builtin_huge_val());
   template <class T>
   static void add(T& all, const T& next) {
     all = (all < next) | (all != all) ? all : next;
+  }
+};
+
+template <class How>
+constexpr bool kIsExtreme = std::is_same_v<How, MaxOf> || std::is_same_v<How, MinOf>;
+template <class How>
+struct BetterOf {
+  template <class T>
+  static void add(T& all, const T& next) {
+    all = How::better(all, next);
   }
 };
 
@@ -152,56 +170,90 @@ struct Line {
   }
 };
 
-// In four lines of 64 bytes: as many chains as it takes to hide how long an addition takes. They are begun anew after every tile, so that sums stay exact
-// over many of them. The order depends on the count alone.
+// Four lines of 64 bytes: as many chains as it takes to hide how long an addition takes.
+template <class T>
+struct Lines {
+  static constexpr size_t kCount = 4, kStep = kCount * Line<T>::kLanes;
+  Line<T> line[kCount];
+
+  template <class How>
+  T fold() {
+    line[0].template add<How>(line[1]);
+    line[2].template add<How>(line[3]);
+    line[0].template add<How>(line[2]);
+    return line[0].template fold<How>();
+  }
+};
+
+// The largest or the smallest of floats. Comparing without a thought of what is not a number is one instruction, and keeping such a one beside it two that
+// nothing waits for.
+template <class T, class How>
+T extreme_of(size_t count, const T* from) {
+  using Better = BetterOf<How>;
+  constexpr size_t kLanes = Line<T>::kLanes;
+  const auto nothing = Line<T>::of(How::template kOfNothing<T>);
+  Lines<T> held = {{nothing, nothing, nothing, nothing}};
+  Line<T> no_number = {};
+  const auto add_line = [&](Line<T>& line, size_t at) {
+#pragma GCC unroll 4
+    for (int p = 0; p < kParts; ++p) {
+      const auto next = load_vector(from + at + p * VectorOf<T>::kLanes);
+      Better::add(line.part[p], next);
+      no_number.part[p] = next != next ? next : no_number.part[p];
+    }
+  };
+  size_t i = 0;
+  for (; i + Lines<T>::kStep <= count; i += Lines<T>::kStep) {
+#pragma GCC unroll 4
+    for (size_t l = 0; l < Lines<T>::kCount; ++l) add_line(held.line[l], i + l * kLanes);
+  }
+  for (; i + kLanes <= count; i += kLanes) add_line(held.line[0], i);
+  T all = held.template fold<Better>(), rest = How::template kOfNothing<T>;
+  for (; i < count; ++i) How::add(rest, from[i]);
+  How::add(all, rest);
+  const T strange = no_number.template fold<SumOf>();
+  return strange != strange ? strange : all;
+}
+
+// The order depends on the count alone.
 template <class T, class How>
 double reduce_tile(size_t count, const void* in) {
   const auto* from = static_cast<const T*>(in);
-  constexpr size_t kLanes = Line<T>::kLanes, kLines = 4, kStep = kLines * kLanes;
+  if constexpr (kIsExtreme<How> && std::is_floating_point_v<T>) return as_row_number(extreme_of<T, How>(count, from));
+  constexpr size_t kLanes = Line<T>::kLanes;
   const auto nothing = Line<T>::of(How::template kOfNothing<T>);
-  Line<T> all_tiles[kLines] = {nothing, nothing, nothing, nothing};
+  Lines<T> held = {{nothing, nothing, nothing, nothing}};
   size_t i = 0;
-  do {
-    const size_t end = count - i < kTile ? count : i + kTile;
-    Line<T> held[kLines] = {nothing, nothing, nothing, nothing};
-    for (; i + kStep <= end; i += kStep) {
+  for (; i + Lines<T>::kStep <= count; i += Lines<T>::kStep) {
 #pragma GCC unroll 4
-      for (size_t l = 0; l < kLines; ++l) held[l].template add<How>(from + i + l * kLanes);
-    }
-#pragma GCC unroll 4
-    for (size_t l = 0; l < kLines; ++l) all_tiles[l].template add<How>(held[l]);
-  } while (i + kStep <= count);
-  for (; i + kLanes <= count; i += kLanes) all_tiles[0].template add<How>(from + i);
-  all_tiles[0].template add<How>(all_tiles[1]);
-  all_tiles[2].template add<How>(all_tiles[3]);
-  all_tiles[0].template add<How>(all_tiles[2]);
-  T all = all_tiles[0].template fold<How>(), rest = How::template kOfNothing<T>;
+    for (size_t l = 0; l < Lines<T>::kCount; ++l) held.line[l].template add<How>(from + i + l * kLanes);
+  }
+  for (; i + kLanes <= count; i += kLanes) held.line[0].template add<How>(from + i);
+  T all = held.template fold<How>(), rest = How::template kOfNothing<T>;
   for (; i < count; ++i) How::add(rest, from[i]);
   How::add(all, rest);
   return as_row_number(all);
 }
 
-// The sum of what `term` makes of an element of each of `from`, where that is arithmetic that vectors have, too. As if the terms had been written down, and reduced after that.
+// The sum of what `term` makes of an element of each of `from`, where that is arithmetic that vectors have, too. As if the terms of a tile had been written
+// down, and reduced after that.
 template <class T, class Term, class... From>
 double sum_terms(size_t count, Term term, const From*... from) {
-  constexpr size_t kLanes = Line<T>::kLanes, kLines = 4;
-  Line<T> held[kLines] = {};
+  constexpr size_t kLanes = Line<T>::kLanes;
+  Lines<T> held = {};
   const auto add_line = [&](Line<T>& line, size_t at) {
 #pragma GCC unroll 4
     for (int p = 0; p < kParts; ++p) line.part[p] += term(load_vector(from + at + p * VectorOf<T>::kLanes)...);
   };
   size_t i = 0;
-  for (; i + kLines * kLanes <= count; i += kLines * kLanes) {
+  for (; i + Lines<T>::kStep <= count; i += Lines<T>::kStep) {
 #pragma GCC unroll 4
-    for (size_t l = 0; l < kLines; ++l) add_line(held[l], i + l * kLanes);
+    for (size_t l = 0; l < Lines<T>::kCount; ++l) add_line(held.line[l], i + l * kLanes);
   }
-  for (; i + kLanes <= count; i += kLanes) add_line(held[0], i);
-  held[0].template add<SumOf>(held[1]);
-  held[2].template add<SumOf>(held[3]);
-  held[0].template add<SumOf>(held[2]);
-  T all = held[0].template fold<SumOf>(), rest = 0;
+  for (; i + kLanes <= count; i += kLanes) add_line(held.line[0], i);
+  T rest = 0;
   for (; i < count; ++i) rest += term(from[i]...);
-  return as_row_number<T>(all + rest);
+  return as_row_number<T>(held.template fold<SumOf>() + rest);
 }
 
 #include "infiniop/generated/rows.inc"
@@ -238,6 +290,7 @@ template <class T, class How>
 [[gnu::always_inline]] inline T reduce_short(size_t count, const T* from) {
   static_assert(sizeof(T) == 4);
   constexpr size_t kLanes = Line<T>::kLanes, kFew = 64;
+  if constexpr (kIsExtreme<How>) return extreme_of<T, How>(count, from);
   if (count > kFew) return static_cast<T>(reduce_tile<T, How>(count, from));
   auto held = Line<T>::of(How::template kOfNothing<T>);
   size_t i = 0;
