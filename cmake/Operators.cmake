@@ -85,7 +85,10 @@ if(op_x86_levels)
   # Beyond x86-64-v4, for the machines that have it; machine.h says which. Without the headers that all share: they were compiled for others.
   set_source_files_properties(csrc/op/cpu/bfloat_pairs.cpp PROPERTIES
     COMPILE_OPTIONS "-O3;-march=x86-64-v4;-mavx512bf16" COMPILE_DEFINITIONS INFINIOP_PAIRS SKIP_PRECOMPILE_HEADERS ON)
-  target_compile_definitions(infiniop_tiles_v4 PRIVATE INFINIOP_PAIRS)
+  set_source_files_properties(csrc/op/cpu/bfloat_tiles.cpp PROPERTIES
+    COMPILE_OPTIONS "-O3;-march=x86-64-v4;-mavx512bf16;-mamx-tile;-mamx-bf16" COMPILE_DEFINITIONS INFINIOP_TILE_REGISTERS
+    SKIP_PRECOMPILE_HEADERS ON)
+  target_compile_definitions(infiniop_tiles_v4 PRIVATE INFINIOP_PAIRS INFINIOP_TILE_REGISTERS)
 endif()
 
 # The same objects are the library of two generations of the runtime's API; one file differs, and the version of the symbols: what was

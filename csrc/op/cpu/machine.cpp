@@ -1,5 +1,6 @@
 #include "op/cpu/machine.h"
 
+#include "op/cpu/bfloat_tiles.h"
 #include "op/cpu/tiles.h"
 
 namespace infiniop::cpu {
@@ -16,6 +17,16 @@ bool has_beyond_v4() { return &tiles() == &tiles_v4 && !asked_for_level(); }
 bool multiplies_pairs() {
 #ifdef INFINIOP_X86_LEVELS
   static const bool answer = has_beyond_v4() && __builtin_cpu_supports("avx512bf16");
+  return answer;
+#else
+  return false;
+#endif
+}
+
+bool multiplies_tiles() {
+#ifdef INFINIOP_X86_LEVELS
+  static const bool answer =
+      multiplies_pairs() && __builtin_cpu_supports("amx-tile") && __builtin_cpu_supports("amx-bf16") && can_use_tiles();
   return answer;
 #else
   return false;

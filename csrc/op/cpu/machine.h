@@ -6,6 +6,9 @@ namespace infiniop::cpu {
 // Whether it multiplies pairs of BF16 at once (AVX512-BF16).
 bool multiplies_pairs();
 
+// Whether it has registers of whole tiles for products of BF16 (AMX). Such machines multiply pairs at no more than the speed of floats.
+bool multiplies_tiles();
+
 // Whether asking for memory before it is needed helps loops over operands that lie in rows. Intel's processors foresee what comes next in a page of
 // memory, but not the next page; AMD's (measured: Zen 4) foresee both, and what is asked for on top takes a quarter of an addition's speed.
 bool asks_ahead();

@@ -3,6 +3,7 @@
 #include "op/cpu/packed_product.h"
 
 #include "op/cpu/bfloat_pairs.h"
+#include "op/cpu/bfloat_tiles.h"
 #include "op/cpu/buffer.h"
 #include "op/cpu/machine.h"
 #include "op/cpu/panels.h"
@@ -13,7 +14,7 @@ namespace infiniop::cpu::INFINIOP_LEVEL {
 
 namespace {
 
-constexpr int kLanes = kPanelLanes, kRows = kStripRows, kPanel = kPanelColumns;
+constexpr int kLanes = kPanelLanes, kPanel = kPanelColumns;
 constexpr int64_t kDepth = kPanelDepth;  // lines of a and b that are brought at a time
 // From one panel to the next: a little more than it has, so that lines of all of them are not in one place of the first-level cache.
 constexpr int64_t kPanelStep = kDepth * kPanel + 4 * kPanel;
@@ -194,11 +195,15 @@ Multiply multiply_of(int64_t rows) {
   return all[rows - 1];
 }
 
+// Of a tile's 32: with fewer rows most of it is not used.
+[[maybe_unused]] constexpr int64_t kFewestTileRows = 9;
+
 // How both matrices are brought: as floats, a line of the panel for each element of the depth.
 template <class B, class A>
 struct Floats {
   using Other = A;  // what a and c are
-  static constexpr int64_t kTogether = 1;
+  static constexpr int64_t kRows = kStripRows, kTogether = 1;
+  static constexpr bool kWholeStrips = false;  // whether what multiplies does not know of strips with fewer rows
   static constexpr bool kRounds = false;  // whether what multiplies can also round
   static constexpr auto bring_panels = &infiniop::cpu::INFINIOP_LEVEL::bring_panels<B>;
   static constexpr auto bring_rows = &infiniop::cpu::INFINIOP_LEVEL::bring_rows<A>;
@@ -209,10 +214,10 @@ struct Floats {
 // BF16 as it is, two of the depth in a lane, for machines that multiply such pairs at once (AVX512-BF16). A depth that is odd ends in a pair
 // with zero.
 struct Pairs {
-  static_assert(kRows == kMostPairRows && kPanel == kPairColumns && kDepth == kPairDepth);
+  static_assert(kStripRows == kMostPairRows && kPanel == kPairColumns && kDepth == kPairDepth);
   using Other = Brain;
-  static constexpr int64_t kTogether = 2;
-  static constexpr bool kRounds = true;
+  static constexpr int64_t kRows = kStripRows, kTogether = 2;
+  static constexpr bool kWholeStrips = false, kRounds = true;
 
   static void bring_rows(const PackedProduct& p, int64_t row, int64_t rows, int64_t k, int64_t depth, float* lanes) {
     const auto* from = static_cast<const uint16_t*>(p.a) + row * p.a_row + k * p.a_column;
@@ -281,6 +286,10 @@ struct Pairs {
   }
 
   static Multiply multiply_of(int64_t rows) { return multiply_pairs_of(rows); }
+  static void round(int64_t rows, const float* a, const float* panel, int64_t lines, const float* sums, uint16_t* c,
+                    int64_t row) {
+    round_pairs_of(rows)(a, panel, lines, sums, c, row);
+  }
 };
 
 // The same where a and c are floats: a is rounded.
@@ -300,6 +309,53 @@ struct RoundedPairs : Pairs {
       if (depth % 2) line[depth] = 0;
       __builtin_memcpy(lanes + r * kDepth, line, static_cast<size_t>(depth + depth % 2) * 2);
     }
+  }
+};
+#endif
+
+#ifdef INFINIOP_TILE_REGISTERS
+// The same panels, for registers of whole tiles: behind the last line zeros, up to a whole tile, and rows in pieces of its width.
+template <class Brought>
+struct Tiled : Brought {
+  static_assert(kPanel == kTileColumns && kDepth % kTileLanes == 0);
+  static constexpr int64_t kRows = kTileRows;
+  static constexpr bool kWholeStrips = true;
+  TilesInUse in_use;
+
+  static int64_t whole(int64_t lines) { return (lines + kTileLanes - 1) / kTileLanes * kTileLanes; }
+
+  static void bring_rows(const PackedProduct& p, int64_t row, int64_t rows, int64_t k, int64_t depth, float* lanes) {
+    float line[kDepth];
+    const int64_t pairs = (depth + 1) / 2, all = whole(pairs);
+    for (int64_t r = 0; r < kRows; ++r) {
+      if (r < rows) {
+        Brought::bring_rows(p, row + r, 1, k, depth, line);
+        __builtin_memset(line + pairs, 0, static_cast<size_t>(all - pairs) * sizeof(float));
+      } else {
+        __builtin_memset(line, 0, static_cast<size_t>(all) * sizeof(float));
+      }
+      for (int64_t i = 0; i < all; i += kTileLanes) {
+        __builtin_memcpy(lanes + i * kRows + r * kTileLanes, line + i, kTileLanes * sizeof(float));
+      }
+    }
+  }
+
+  static void bring_panels(const PackedProduct& p, int64_t panels, int64_t k, int64_t depth, float* lanes) {
+    Brought::bring_panels(p, panels, k, depth, lanes);
+    const int64_t pairs = (depth + 1) / 2, missing = whole(pairs) - pairs;
+    for (int64_t j = 0; j < panels && missing > 0; ++j) {
+      __builtin_memset(lanes + j * kPanelStep + pairs * kPanel, 0,
+                       static_cast<size_t>(missing * kPanel) * sizeof(float));
+    }
+  }
+
+  static void multiply_some(const float* a, const float* panel, int64_t lines, float* sums, int64_t row, bool adds) {
+    multiply_tiles(a, panel, whole(lines), sums, row, adds);
+  }
+  static Multiply multiply_of(int64_t) { return multiply_some; }
+  static void round(int64_t rows, const float* a, const float* panel, int64_t lines, const float* sums, uint16_t* c,
+                    int64_t row) {
+    round_tiles(rows, a, panel, whole(lines), sums, c, row);
   }
 };
 #endif
@@ -373,6 +429,8 @@ void put(const PackedProduct& p, int64_t row, int64_t rows, int64_t column, int6
 template <class Format>
 bool multiply(const PackedProduct& p) {
   using Other = typename Format::Other;
+  [[maybe_unused]] const Format format;  // for as long as it is needed
+  constexpr int64_t kRows = Format::kRows;
   constexpr int64_t kElements = kDepth * Format::kTogether;
   const int64_t panels = (p.columns + kPanel - 1) / kPanel, strips = (p.rows + kRows - 1) / kRows;
   const bool keeps_sums = sizeof(typename Other::Element) < sizeof(float) && p.depth > kElements;
@@ -403,10 +461,10 @@ bool multiply(const PackedProduct& p) {
         if constexpr (Format::kRounds) {
           if (rounds && last && columns == kPanel) {
             auto* c = static_cast<uint16_t*>(p.c) + row * p.c_row + column;
-            return round_pairs_of(rows)(rows_of_a, panel, lines, first ? nullptr : place, c, p.c_row);
+            return Format::round(rows, rows_of_a, panel, lines, first ? nullptr : place, c, p.c_row);
           }
         }
-        if (in_place && columns == kPanel) {
+        if (in_place && columns == kPanel && (!Format::kWholeStrips || rows == kRows)) {
           auto* c = static_cast<float*>(p.c) + row * p.c_row + column;
           return some(rows_of_a, panel, lines, c, p.c_row, !first || p.beta == 1);
         }
@@ -456,6 +514,11 @@ const MultiplyPacked multiply_packed = [](const PackedProduct& p) {
   const bool is_brain = p.dtype == INFINI_DTYPE_BF16;
   if (p.dtype == INFINI_DTYPE_F32) return multiply<Floats<Single, Single>>(p);
 #ifdef INFINIOP_PAIRS
+#ifdef INFINIOP_TILE_REGISTERS
+  if (is_brain && p.rows >= kFewestTileRows && multiplies_tiles()) {
+    return p.only_b ? multiply<Tiled<RoundedPairs>>(p) : multiply<Tiled<Pairs>>(p);
+  }
+#endif
   if (is_brain && multiplies_pairs()) return p.only_b ? multiply<RoundedPairs>(p) : multiply<Pairs>(p);
 #endif
   if (p.only_b) return is_brain ? multiply<Floats<Brain, Single>>(p) : multiply<Floats<Half, Single>>(p);
