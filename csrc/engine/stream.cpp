@@ -408,12 +408,13 @@ infinirtError_t submit(Stream& stream, Work& work) {
     }
   }
   stream.timeline->guess.gives_work();
-  stream.timeline->guess.left_to_worker(work.type == WorkType::Kernel && work.kernel.block_ns > 0);
+  const bool computes = work.type == WorkType::Kernel && work.kernel.block_ns > 0;
   const Point done = enqueue(stream, work);
   if (!done.timeline) {
     dispose_work(work);
     return stream_destroyed_meanwhile();
   }
+  done.timeline->guess.left_to_worker(computes);  // now: waking the worker took its time
   // Host functions and steps stay asynchronous: one may wait for what its caller does next.
   const bool waits = launch_blocking() && work.type != WorkType::Host && work.type != WorkType::Callback &&
                      work.type != WorkType::Step;
