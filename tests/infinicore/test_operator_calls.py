@@ -403,7 +403,7 @@ def done_at_once(calls):
 print(max(done_at_once(50) for _ in range(20)))
 """
     counts = []
-    # Where others have all cores, the system may give the caller's to the worker that it wakes: the wait is late then, every time. One process is enough.
+    # Beside much other work each wait may come later than what counts as at once: one process is enough.
     while len(counts) < 10 and max(counts, default=0) < 30:
         done = subprocess.run(
             [sys.executable, "-c", program],

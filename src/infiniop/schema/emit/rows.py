@@ -105,26 +105,31 @@ def hoisted(expression: str, of_elements: list[str]) -> tuple[str, dict[str, str
     return expression, once
 
 
+def used_values(loop: Loop) -> dict[str, int]:
+    """The values in its expression, and which of all they are."""
+    return {name: i for i, name in enumerate(values(loop.operator)) if is_used(name, loop.expression)}
+
+
+def numbers_text(loop: Loop) -> list[str]:
+    """What there is one of for each row, under its name."""
+    used = [(i, name) for i, name in enumerate(scalars(loop.operator)) if is_used(name, loop.expression)]
+    return [f"  const T {name} = row_number<T>(scalars[{i}]);" for i, name in used] or ["  (void)scalars;"]
+
+
 def loop_text(loop: Loop, *, bfloat: bool = False) -> list[str]:
     """With `bfloat` one in float whose results are BF16."""
     result = "uint16_t" if bfloat else "uint8_t" if loop.is_truth else "T"
     convert = "to_bfloat16" if bfloat else f"static_cast<{result}>"
     expression, once = hoisted(loop.expression, values(loop.operator))
-    used = [name for name in values(loop.operator) if is_used(name, loop.expression)]
-    numbers = [name for name in scalars(loop.operator) if is_used(name, loop.expression)]
-    places = {name: i for i, name in enumerate(values(loop.operator))}
+    used = used_values(loop)
     return [
         *([] if bfloat else ["template <class T>"]),
         f"void row_{loop.name}{'_bfloat' if bfloat else ''}(size_t count, void* out, const void* const* in, const double* scalars) {{",
         *(["  using T = float;"] if bfloat else []),
         f"  auto* to = static_cast<{result}*>(out);",
-        *(f"  const auto* from_{name} = static_cast<const T*>(in[{places[name]}]);" for name in used),
-        *(
-            f"  const T {name} = row_number<T>(scalars[{scalars(loop.operator).index(name)}]);"
-            for name in numbers
-        ),
+        *(f"  const auto* from_{name} = static_cast<const T*>(in[{place}]);" for name, place in used.items()),
         *([] if used else ["  (void)in;"]),
-        *([] if numbers else ["  (void)scalars;"]),
+        *numbers_text(loop),
         *(f"  const T {name} = static_cast<T>({typed(text)});" for name, text in once.items()),
         "#pragma GCC ivdep",
         "  for (size_t i = 0; i < count; ++i) {",
@@ -136,19 +141,14 @@ def loop_text(loop: Loop, *, bfloat: bool = False) -> list[str]:
 
 
 def sum_text(loop: Loop) -> list[str]:
+    """The sum of its expression, in float."""
     expression, once = hoisted(loop.expression, values(loop.operator))
-    used = [name for name in values(loop.operator) if is_used(name, loop.expression)]
-    numbers = [name for name in scalars(loop.operator) if is_used(name, loop.expression)]
-    places = {name: i for i, name in enumerate(values(loop.operator))}
-    elements = ", ".join(f"static_cast<const T*>(in[{places[name]}])" for name in used)
+    used = used_values(loop)
+    elements = ", ".join(f"static_cast<const T*>(in[{place}])" for place in used.values())
     return [
         f"double row_{loop.name}_sum(size_t count, const void* const* in, const double* scalars) {{",
         "  using T = float;",
-        *(
-            f"  const T {name} = row_number<T>(scalars[{scalars(loop.operator).index(name)}]);"
-            for name in numbers
-        ),
-        *([] if numbers else ["  (void)scalars;"]),
+        *numbers_text(loop),
         *(f"  const T {name} = static_cast<T>({typed(text)});" for name, text in once.items()),
         f"  const auto term = [&]({', '.join(f'const auto& {name}' for name in used)}) {{ return {typed(expression)}; }};",
         f"  return sum_terms<T>(count, term, {elements});",
