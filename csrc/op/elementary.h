@@ -59,8 +59,8 @@ inline float exp_of_negative(float x) { return ::expf(x); }
 INFINIOP_LIBRARY_FUNCTION(tanh)
 INFINIOP_LIBRARY_FUNCTION(erf)
 INFINIOP_LIBRARY_FUNCTION(erfc)
-inline double normal_tail(double z) { return 0.5 * ::erfc(z * 0.7071067811865476); }
-inline float normal_tail(float z) { return 0.5f * ::erfcf(z * 0.707106781f); }
+inline double normal_share(double x) { return 0.5 * ::erfc(x * -0.7071067811865476); }
+inline float normal_share(float x) { return 0.5f * ::erfcf(x * -0.707106781f); }
 INFINIOP_LIBRARY_FUNCTION(atan)
 INFINIOP_LIBRARY_FUNCTION(exp2)
 INFINIOP_LIBRARY_FUNCTION(expm1)
@@ -368,13 +368,14 @@ INFINIOP_INLINE float atanh(float x) {
 inline double tanh(double x) { return __builtin_tanh(x); }
 
 INFINIOP_INLINE float tanh(float x) {
-  // t / (t + 2) with t = exp(2|x|) - 1 = 2^n * (exp(r) - 1) + (2^n - 1), which near 0 loses nothing. From 9.1 on the result is 1.
-  const float magnitude = fabs(x), doubled = magnitude > 10.0f ? 20.0f : magnitude + magnitude;
-  const float shifted = rounded_once(doubled, 1.44269504f, 0x1.8p23f), n = shifted - 0x1.8p23f;
-  const float r = rounded_once(n, 2.12194440e-4f, rounded_once(n, -0.693359375f, doubled));
+  // exp(2|x|) = 2^n * (1 + t) / (1 - t) with t = tanh(r), |r| <= log(2) / 4, as a polynomial; near 0 nothing is lost. From 9.1 on the result is 1.
+  const float magnitude = fabs(x), bounded = magnitude > 10.0f ? 10.0f : magnitude;
+  const float shifted = rounded_once(bounded, 2 * 1.44269504f, 0x1.8p23f), n = shifted - 0x1.8p23f;
+  const float r = rounded_once(n, -0.5f * 0.693147181f, bounded), square = r * r;
   const float power = float_of((bits_of(shifted) << 23) + 0x3F800000u);
-  const float t = rounded_once(power, exp_less_one(r), power - 1.0f);
-  return signed_as(t / (t + 2.0f), x);
+  const float t = rounded_once(rounded_once(1.31108388e-1f, square, -3.33312780e-1f), square * r, r);
+  const float less = power - 1.0f, more = power + 1.0f;
+  return signed_as(rounded_once(more, t, less) / rounded_once(less, t, more), x);
 }
 
 inline double erfc(double x) { return __builtin_erfc(x); }
@@ -400,33 +401,26 @@ INFINIOP_INLINE float erfc(float x) {
   return x < 0.0f ? 2.0f - positive : positive;
 }
 
-// What of a normal distribution lies beyond z, which is not negative.
-inline double normal_tail(double z) { return 0.5 * __builtin_erfc(z * 0.7071067811865476); }
+// What of a normal distribution lies below x.
+inline double normal_share(double x) { return 0.5 * __builtin_erfc(x * -0.7071067811865476); }
 
-INFINIOP_INLINE float normal_tail(float z) {
-  // exp(-z^2 / 2) times a fit of what is left, a polynomial of t, good to 1.5e-6 of the result everywhere. From 13.2 on, where it is below
-  // the numbers that have all their bits, it is 0.
-  const float near = magnitude_up_to(14.0f, z), t = 1.0f / rounded_once(near, 0.36f, 1.0f);
-  float q = 4.65226863e-2f;
-  q = rounded_once(q, t, -1.77935899e-1f);
-  q = rounded_once(q, t, 1.78466424e-1f);
-  q = rounded_once(q, t, 2.82574426e-2f);
-  q = rounded_once(q, t, 1.39098972e-1f);
-  q = rounded_once(q, t, 1.41884679e-1f);
-  q = rounded_once(q, t, 1.43705182e-1f);
-  // The exponent is half of the square, which only its coefficients know. What the square loses by rounding goes with the
-  // rest of it: it would cost the tail its last bits.
-  const float square = near * near, lost = rounded_once(near, near, -square);
-  const float shifted = rounded_once(square, -0.5f * 1.44269504f, 0x1.8p23f), n = shifted - 0x1.8p23f;
-  const float r = rounded_once(n, 2.0f * 0.693147181f, square) + lost;  // -2 times it
-  float e = -0x1p-5f * 8.29765e-3f;
-  e = rounded_once(e, r, 0x1p-4f * 4.191542e-2f);
-  e = rounded_once(e, r, -0x1p-3f * 1.6667575e-1f);
-  e = rounded_once(e, r, 0x1p-2f * 4.9998895e-1f);
-  e = rounded_once(e, r, -0x1p-1f * 9.9999969e-1f);
-  e = rounded_once(e, r, 1.00000007f);
-  const float tail = q * t * float_of(bits_of(e) + (bits_of(shifted) << 23));  // e times 2^n
-  return z > 13.2f ? 0.0f : tail;
+INFINIOP_INLINE float normal_share(float x) {
+  // What lies between 0 and the magnitude, as the magnitude times a quotient of polynomials of its square, off by 1e-7 at most. From 5.5 on it is a half:
+  // 0 and 1 come out as they are, and nothing is beyond.
+  const float magnitude = magnitude_up_to(5.50000525f, x), square = magnitude * magnitude;
+  float p = 2.27493491e-8f;
+  p = rounded_once(p, square, 6.35211518e-6f);
+  p = rounded_once(p, square, 1.68825980e-4f);
+  p = rounded_once(p, square, 4.67726216e-3f);
+  p = rounded_once(p, square, 3.38526815e-2f);
+  p = rounded_once(p, square, 3.98942232e-1f);
+  float q = 1.19750322e-6f;
+  q = rounded_once(q, square, 7.36475704e-5f);
+  q = rounded_once(q, square, 1.88444660e-3f);
+  q = rounded_once(q, square, 2.86458917e-2f);
+  q = rounded_once(q, square, 2.51522005e-1f);
+  q = rounded_once(q, square, 1.0f);
+  return 0.5f + signed_as(magnitude_up_to(0.5f, magnitude * p / q), x);
 }
 
 // 2^x for results of 16 bits, by a polynomial with these coefficients; x is not above 0 and not below -190. They are those of 2^-64 times 2^r, and powers of 2 are

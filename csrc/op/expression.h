@@ -158,11 +158,10 @@ inline T minimum(T a, T b) {
   return a < b || a != a ? a : b;
 }
 
-// x times the normal distribution function of x: the tail below 0, what the tail leaves above.
+// x times the normal distribution function of x.
 template <class T>
 inline T gelu(T x) {
-  const T tail = normal_tail(fabs(x));
-  return x * (x < T(0) ? tail : T(1) - tail);
+  return x * normal_share(x);
 }
 
 // x * tanh(log(1 + e)) with e = exp(x), and the tangent as a quotient: (e^2 + 2e) / (e^2 + 2e + 2). From 20 on that is 1.

@@ -257,9 +257,7 @@ def check(operator: Operator, got: Array, expected: Array, dtype: str, what: str
     result = got.astype(np.float64)
     with np.errstate(all="ignore"):
         rounded = expected.astype(NUMPY[dtype]).astype(np.float64)
-        # Narrow types are computed as float: there is nothing but their own rounding to see.
-        allowed = (operator.ulps if dtype in ("F32", "F64") else min(operator.ulps, 0.1)) + 0.5
-        near = np.abs(result - expected) <= allowed * units(expected, dtype)
+        near = np.abs(result - expected) <= operator.tolerance(units(expected, dtype), dtype)
         fits = np.where(
             np.isfinite(rounded), near, (result == rounded) | (np.isnan(result) & np.isnan(rounded))
         )

@@ -102,6 +102,7 @@ class PreparedWork final : public Prepared {
       work_.map = map_tile(plan.info->map, dtype);
       work_.direct = dtype == INFINI_DTYPE_BF16 ? tiles().bfloat_pairs[plan.info->map] : nullptr;
       bool is_light = kIsLightMap[plan.info->map];
+      work_.is_heavy = !is_light;
       for (int t = 0; t < plan.nest.operands; ++t) {
         is_light = is_light && (work_.direct || !work_.route[t].convert) &&
                    (plan.nest.is_linear(t, work_.route[t].element_size) || (t > 0 && plan.nest.is_scalar(t)));

@@ -327,7 +327,7 @@ class PreparedGemm final : public Prepared {
     return known && count > 0 ? count : 1;
   }
 
-  // All rows that share what is brought of b, and two tiles for each processor.
+  // All rows that share what is brought of b, and two tiles for each processor, or one of small products: every tile brings all of its rows of a.
   void choose_packed_tiles() {
     const Product& p = work_.product;
     work_.tile_m = work_.dtype == INFINI_DTYPE_F32 ? kPackedRows : kPackedRowsNarrow;
@@ -337,7 +337,8 @@ class PreparedGemm final : public Prepared {
       work_.columns = (p.n + work_.tile_n - 1) / work_.tile_n;
       return p.batch * work_.down * work_.columns;
     };
-    const int64_t threads = processors(), wanted = threads > 1 ? 2 * threads : 1;
+    constexpr int64_t kSmall = int64_t{1} << 28;  // multiplications
+    const int64_t threads = processors(), wanted = threads > 1 && p.m * p.n * p.k >= kSmall ? 2 * threads : threads;
     while (count() < wanted) {
       if (work_.tile_n > 64 && p.n > 64) {
         work_.tile_n /= 2;  // what is brought of b is brought once

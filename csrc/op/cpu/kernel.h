@@ -34,6 +34,7 @@ struct Work {
   MapTile map;       // of Map
   MapTile direct;    // of Map, from memory to memory as the elements are there; null: there is none
   ConvertTile cast;  // of Cast
+  bool is_heavy;     // of Map: computing takes longer than memory does
   int64_t block_elements;
   Nest nest;
   Route route[kMaxOperands];

@@ -143,10 +143,24 @@ void bring_panels(const PackedProduct& p, int64_t panels, int64_t k, int64_t dep
   }
 }
 
-// sums[r, j], `row` from one to the next, = rows of a times a panel, or that is added to them.
+// Memory that is asked for while something else is computed, now and then: much at once would keep what is computed with from coming.
+struct Ahead {
+  static constexpr int64_t kBetween = 16;  // lines of a panel from one time to the next
+  const char* place;
+  int64_t step;  // 0: nothing is wanted, and `place` is in the cache
+};
+
+// sums[r, j], `row` from one to the next, = rows of a times a panel, or that is added to them. What is held is only named, never copied as a whole:
+// compilers keep arrays that they copy in memory.
 template <int Rows>
 [[gnu::noinline]] void multiply_panel(const float* a, const float* panel, int64_t depth, float* sums, int64_t row,
-                                      bool adds) {
+                                      bool adds, Ahead ahead) {
+  constexpr int64_t kPiece = Ahead::kBetween * kPanel;
+
+  using Anywhere [[gnu::vector_size(kLanes * 4), gnu::aligned(4), gnu::may_alias]] = float;
+  const auto part = [&](int r, int half) -> Anywhere& {
+    return *reinterpret_cast<Anywhere*>(sums + r * row + half * kLanes);
+  };
   Vector held[Rows][2];
 #pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r) {
@@ -154,33 +168,39 @@ template <int Rows>
     __builtin_prefetch(sums + r * row, 1);
     __builtin_prefetch(sums + r * row + kPanel - 1, 1);
   }
-  for (int64_t i = 0; i < depth; ++i) {
-    Vector first, second;
-    __builtin_memcpy(&first, panel + i * kPanel, sizeof first);
-    __builtin_memcpy(&second, panel + i * kPanel + kLanes, sizeof second);
-    __builtin_prefetch(panel + (i + 16) * kPanel);
-    __builtin_prefetch(panel + (i + 16) * kPanel + 16);
+  for (const float* const end = panel + depth * kPanel; panel != end;) {
+    __builtin_prefetch(ahead.place, 0, 2);
+    ahead.place += ahead.step;
+    const float* const stop = end - panel < kPiece ? end : panel + kPiece;
+    for (; panel != stop; panel += kPanel, ++a) {
+      const Vector first = *reinterpret_cast<const Anywhere*>(panel);
+      const Vector second = *reinterpret_cast<const Anywhere*>(panel + kLanes);
+      __builtin_prefetch(panel + 16 * kPanel);
+      __builtin_prefetch(panel + 16 * kPanel + 16);
 #pragma GCC unroll 16
-    for (int r = 0; r < Rows; ++r) {
-      const float factor = a[r * kDepth + i];
-      held[r][0] += factor * first;
-      held[r][1] += factor * second;
+      for (int r = 0; r < Rows; ++r) {
+        const float factor = a[r * kDepth];
+        held[r][0] += factor * first;
+        held[r][1] += factor * second;
+      }
     }
   }
   if (adds) {
 #pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r) {
-      Vector before[2];
-      __builtin_memcpy(before, sums + r * row, sizeof before);
-      held[r][0] += before[0];
-      held[r][1] += before[1];
+      part(r, 0) = held[r][0] + part(r, 0);
+      part(r, 1) = held[r][1] + part(r, 1);
     }
+    return;
   }
 #pragma GCC unroll 16
-  for (int r = 0; r < Rows; ++r) __builtin_memcpy(sums + r * row, held[r], sizeof held[r]);
+  for (int r = 0; r < Rows; ++r) {
+    part(r, 0) = held[r][0];
+    part(r, 1) = held[r][1];
+  }
 }
 
-using Multiply = void (*)(const float*, const float*, int64_t, float*, int64_t, bool);
+using Multiply = void (*)(const float*, const float*, int64_t, float*, int64_t, bool, Ahead);
 Multiply multiply_of(int64_t rows) {
   static constexpr Multiply all[] = {
       multiply_panel<1>,  multiply_panel<2>,  multiply_panel<3>, multiply_panel<4>,
@@ -205,6 +225,7 @@ struct Floats {
   static constexpr int64_t kRows = kStripRows, kTogether = 1;
   static constexpr bool kWholeStrips = false;  // whether what multiplies does not know of strips with fewer rows
   static constexpr bool kRounds = false;  // whether what multiplies can also round
+  static constexpr bool kAsks = true;  // whether it asks for other memory meanwhile
   static constexpr auto bring_panels = &infiniop::cpu::INFINIOP_LEVEL::bring_panels<B>;
   static constexpr auto bring_rows = &infiniop::cpu::INFINIOP_LEVEL::bring_rows<A>;
   static Multiply multiply_of(int64_t rows) { return infiniop::cpu::INFINIOP_LEVEL::multiply_of(rows); }
@@ -217,7 +238,7 @@ struct Pairs {
   static_assert(kStripRows == kMostPairRows && kPanel == kPairColumns && kDepth == kPairDepth);
   using Other = Brain;
   static constexpr int64_t kRows = kStripRows, kTogether = 2;
-  static constexpr bool kWholeStrips = false, kRounds = true;
+  static constexpr bool kWholeStrips = false, kRounds = true, kAsks = false;
 
   static void bring_rows(const PackedProduct& p, int64_t row, int64_t rows, int64_t k, int64_t depth, float* lanes) {
     const auto* from = static_cast<const uint16_t*>(p.a) + row * p.a_row + k * p.a_column;
@@ -285,7 +306,7 @@ struct Pairs {
     }
   }
 
-  static Multiply multiply_of(int64_t rows) { return multiply_pairs_of(rows); }
+  static MultiplyPairs multiply_of(int64_t rows) { return multiply_pairs_of(rows); }
   static void round(int64_t rows, const float* a, const float* panel, int64_t lines, const float* sums, uint16_t* c,
                     int64_t row) {
     round_pairs_of(rows)(a, panel, lines, sums, c, row);
@@ -352,7 +373,7 @@ struct Tiled : Brought {
   static void multiply_some(const float* a, const float* panel, int64_t lines, float* sums, int64_t row, bool adds) {
     multiply_tiles(a, panel, whole(lines), sums, row, adds);
   }
-  static Multiply multiply_of(int64_t) { return multiply_some; }
+  static MultiplyPairs multiply_of(int64_t) { return multiply_some; }
   static void round(int64_t rows, const float* a, const float* panel, int64_t lines, const float* sums, uint16_t* c,
                     int64_t row) {
     round_tiles(rows, a, panel, whole(lines), sums, c, row);
@@ -453,8 +474,15 @@ bool multiply(const PackedProduct& p) {
     for (int64_t s = 0; s < strips; ++s) {
       const int64_t row = s * kRows, rows = p.rows - row < kRows ? p.rows - row : kRows;
       Format::bring_rows(p, row, rows, k, depth, rows_of_a);
-      const Multiply some = Format::multiply_of(rows);
-      const auto multiply_with = [&](int64_t j) {
+      const auto multiply_some = Format::multiply_of(rows);
+      const auto multiply_with = [&](int64_t j, Ahead ahead) {
+        const auto some = [&](auto... given) {
+          if constexpr (Format::kAsks) {
+            multiply_some(given..., ahead);
+          } else {
+            multiply_some(given...);
+          }
+        };
         const int64_t column = j * kPanel, columns = p.columns - column < kPanel ? p.columns - column : kPanel;
         const float* panel = panels_of_b + j * kPanelStep;
         float* place = all + (s * panels + j) * tile;  // where sums are kept
@@ -477,13 +505,20 @@ bool multiply(const PackedProduct& p) {
         }
       };
       for (int64_t j = 0; j < panels; ++j) {
-        multiply_with(j);
+        Ahead ahead{reinterpret_cast<const char*>(rows_of_a), 0};
         if (p.a_column == 1) {  // some of the rows that come next
           const auto* a = static_cast<const typename Other::Element*>(p.a) + k;
           const int64_t next = row + kRows, left = p.rows - next < kRows ? p.rows - next : kRows;
-          for (int64_t r = j * left / panels; r < (j + 1) * left / panels; ++r)
-            ask_for(a + (next + r) * p.a_row, depth);
+          for (int64_t r = j * left / panels; r < (j + 1) * left / panels; ++r) {
+            const auto* place = a + (next + r) * p.a_row;
+            if (Format::kAsks && ahead.step == 0) {
+              ahead = {reinterpret_cast<const char*>(place), Ahead::kBetween * int64_t{sizeof *place}};
+            } else {
+              ask_for(place, depth);
+            }
+          }
         }
+        multiply_with(j, ahead);
       }
     }
   }
@@ -493,7 +528,7 @@ bool multiply(const PackedProduct& p) {
 }  // namespace
 
 void multiply_strip(int64_t rows, const float* a, const float* panel, int64_t depth, float* sums) {
-  multiply_of(rows)(a, panel, depth, sums, kPanel, false);
+  multiply_of(rows)(a, panel, depth, sums, kPanel, false, {reinterpret_cast<const char*>(a), 0});
 }
 
 void bring_columns(infiniDtype_t dtype, const void* const* vectors, int64_t count, int64_t step, int64_t depth,

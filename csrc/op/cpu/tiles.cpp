@@ -342,16 +342,22 @@ void multiply_tile(int64_t m, int64_t n, int64_t k, const void* a_data, const vo
   }
 }
 
-void fill_lines(size_t bytes, void* out, const void* line) {
+void fill_lines(size_t bytes, void* out, const void* line, bool asks) {
+  constexpr size_t kAhead = 1024;
   Vector<char> held[kFillLine / kVectorBytes];
   __builtin_memcpy(held, line, sizeof held);
   auto* to = static_cast<char*>(out);
   size_t at = 0;
-  for (; at + kFillLine <= bytes; at += kFillLine) {
+  const auto fill_until = [&](size_t end, auto prepare) {
+    for (; at + kFillLine <= end; at += kFillLine) {
+      prepare(to + at);
 #pragma GCC unroll 4
-    for (size_t v = 0; v < kFillLine / kVectorBytes; ++v)
-      __builtin_memcpy(to + at + v * kVectorBytes, &held[v], kVectorBytes);
-  }
+      for (size_t v = 0; v < kFillLine / kVectorBytes; ++v)
+        __builtin_memcpy(to + at + v * kVectorBytes, &held[v], kVectorBytes);
+    }
+  };
+  if (asks && bytes > kAhead) fill_until(bytes - kAhead, [](char* place) { __builtin_prefetch(place + kAhead, 1); });
+  fill_until(bytes, [](char*) {});
   __builtin_memcpy(to + at, line, bytes - at);
 }
 

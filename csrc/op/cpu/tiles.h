@@ -29,8 +29,8 @@ using SumTerms = double (*)(size_t count, const void* const* in, const double* s
 using ShortRows = void (*)(size_t rows, size_t length, float* out, const float* in, const double* scalars);
 inline constexpr size_t kShortRow = 256;
 using ConvertTile = void (*)(size_t count, void* out, const void* in);
-// So many bytes, of which every kFillLine, and as many as are left of the last ones, are those of `line`.
-using FillLines = void (*)(size_t bytes, void* out, const void* line);
+// So many bytes, of which every kFillLine, and as many as are left of the last ones, are those of `line`. With `asks` what comes next is asked for.
+using FillLines = void (*)(size_t bytes, void* out, const void* line, bool asks);
 inline constexpr size_t kFillLine = 64;  // a multiple of every element's size
 // So many bytes to each of `rows` places, `to_step` bytes apart, from places that are `from_step` bytes apart: for rows so short that a call of memcpy
 // costs something. In vectors of 32 bytes, which no machine is slow with (machine.h).

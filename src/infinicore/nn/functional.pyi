@@ -229,7 +229,7 @@ def gaussian_nll_loss(
     """Half of `log(var) + (input - target)^2 / var`, with `var` at least `eps`; if full, also half of `log(2 pi)`."""
 
 def gelu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`input` times the normal distribution function of `input`."""
+    """`input` times the normal distribution function of `input`, in F32 off by 1e-6 at most."""
 
 def gelu_tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Gelu, approximated with a hyperbolic tangent."""

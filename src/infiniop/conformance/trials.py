@@ -115,9 +115,7 @@ def map_trial(
     expected = np.broadcast_to(expected, out.view.shape)
     limit = None
     if result_type in FLOATS:
-        # Narrow types are computed as float: there is nothing but their own rounding to see.
-        allowed = (operator.ulps if dtype in ("F32", "F64") else min(operator.ulps, 0.1)) + 0.5
-        limit = allowed * units(expected, dtype)
+        limit = operator.tolerance(units(expected, dtype), dtype)
     else:
         expected = expected.astype(NUMPY[result_type])
     dtypes = dict(zip(names, input_types(operator, dtype), strict=True))

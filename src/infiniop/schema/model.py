@@ -306,6 +306,16 @@ class Operator:
     ulps: float = 4.0
     """How far a result may be from the rounded reference, in units of the last place."""
 
+    distance: float = 0.0
+    """How far a result of F32 may be in any case: where it is a small difference of larger numbers."""
+
+    def tolerance(self, units: Any, dtype: str) -> Any:
+        """How far each result of an element-wise operator may be from the exact one; `units` are those of its last place, where it is."""
+        # Narrow types are computed as float: there is nothing but their own rounding to see.
+        ulps = self.ulps if dtype in ("F32", "F64") else min(self.ulps, 0.1)
+        least = self.distance if dtype == "F32" else 0.0
+        return units * (ulps + 0.5) + least
+
     def __post_init__(self) -> None:
         outputs = [tensor.name for tensor in self.outputs]
         if (self.kind == "rows") != (self.rows is not None):
