@@ -125,3 +125,15 @@ def test_bf16_straight_from_memory_has_the_bits_of_tiles(operator: Operator, dev
     assert np.array_equal(direct, tiled)
     expected = reference(operator, inputs, "BF16", **values_of(operator))
     check(operator, results[0], expected, "BF16", operator.name)
+
+
+def test_gelu_leaves_large_numbers_and_nothing_of_their_opposites(device: str) -> None:
+    gelu = next(operator for operator in MAPS if operator.name == "Gelu")
+    x = np.concatenate([np.linspace(4, 60, 5003), [1e20, 3e38, np.inf]]).astype(np.float32)
+    above, below = np.empty_like(x), np.empty_like(x[:-1])
+    for array, out in ((x, above), (-x[:-1], below)):
+        arrays = {gelu.output.name: out, gelu.inputs[0].name: array}
+        run(gelu, arrays, dict.fromkeys(arrays, "F32"))
+    assert np.array_equal(above[x >= 6], x[x >= 6])
+    assert (below <= 0).all()
+    assert (below[x[:-1] >= 6] > -1e-6).all()
