@@ -307,7 +307,7 @@ class Operator:
     """How far a result may be from the rounded reference, in units of the last place."""
 
     distance: float = 0.0
-    """How far a result of F32 may be in any case: where it is a small difference of larger numbers."""
+    """Of element-wise operators: how far a result of F32 may be in any case, where it is a small difference of larger numbers."""
 
     def tolerance(self, units: Any, dtype: str) -> Any:
         """How far each result of an element-wise operator may be from the exact one; `units` are those of its last place, where it is."""
