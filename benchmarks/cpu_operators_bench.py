@@ -176,6 +176,7 @@ def main() -> None:
         print(rows[-1], flush=True)
     slower = [row for row in rows if row.is_slower]
     if slower and given.again:
+        print(f"geometric mean {geometric_mean([row.ratio for row in rows]):.2f} of {len(rows)}")
         print(f"\nthe {len(slower)} slower ones with {given.again} times as many rounds more")
     for row in slower:
         for _ in range(given.again):

@@ -140,14 +140,19 @@ def test_special_values(operator: Operator, device: str) -> None:
         [0.0] * 8,
         [-0.0] * 8,
     ]
+    # In what is computed several at a time, one by one, and last.
+    long_rows = [np.resize(numbers[:-1], 100) for _ in range(4)]
+    for row, place in zip(long_rows, (3, 40, 90, 99), strict=True):
+        row[place] = np.nan
     for dtype in FLOATS if device == "cpu" else ("F32",):
-        x = np.array(rows).astype(NUMPY[dtype])
-        inputs = inputs_of(operator, dtype, x.shape)
-        given = [
-            x if i == 0 else np.zeros_like(x) if tensor.place == "element" else inputs[i]
-            for i, tensor in enumerate(operator.inputs)
-        ]
-        apply(operator, dtype, Case("special values", given))
+        for what, values in (("special values", rows), ("special values in long rows", long_rows)):
+            x = np.array(values).astype(NUMPY[dtype])
+            inputs = inputs_of(operator, dtype, x.shape)
+            given = [
+                x if i == 0 else np.zeros_like(x) if tensor.place == "element" else inputs[i]
+                for i, tensor in enumerate(operator.inputs)
+            ]
+            apply(operator, dtype, Case(what, given))
 
 
 @every_operator

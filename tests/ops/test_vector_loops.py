@@ -1,6 +1,8 @@
 """Loops of operators are vectors in what was compiled: a compiler that leaves one scalar makes the operator ten times slower, and no result tells."""
 
+import platform
 import re
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,12 +25,18 @@ def loops(text: str) -> Iterator[tuple[str, str]]:
                 yield found[1], "\n".join(lines[at + 1 :])
 
 
-def disassembly(config: pytest.Config, level: str, source: str) -> str:
+def compiled(config: pytest.Config, target: str, source: str) -> Path:
     tree = config.getoption("--cpp-release-tree")
-    compiled = Path(tree, f"CMakeFiles/infiniop_tiles_{level}.dir/csrc/op/cpu/{source}.o")
-    if not tree or not compiled.exists():
+    path = Path(tree, f"CMakeFiles/{target}.dir/csrc/op/cpu/{source}.o")
+    if not tree or not path.exists():
         pytest.skip("no build of the package is here, or not for this instruction set")
-    return output_of("objdump", "-d", "-C", "--no-show-raw-insn", compiled)
+    return path
+
+
+def disassembly(config: pytest.Config, level: str, source: str) -> str:
+    return output_of(
+        "objdump", "-d", "-C", "--no-show-raw-insn", compiled(config, f"infiniop_tiles_{level}", source)
+    )
 
 
 @pytest.mark.peer("objdump")
@@ -45,3 +53,13 @@ def test_loops_are_vectors(pytestconfig: pytest.Config, level: str) -> None:
 def test_products_are_fused(pytestconfig: pytest.Config, level: str, source: str) -> None:
     text = disassembly(pytestconfig, level, source)
     assert len(re.findall(r"\tvfmadd", text)) > len(re.findall(r"\tvmulps", text))
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="other processors have no such registers")
+def test_the_configuration_of_tiles_is_whole(pytestconfig: pytest.Config) -> None:
+    """A compiler that believes that only a part of it is read leaves the rest out, which no machine without such registers would show."""
+    eight_of_16_rows_of_64_bytes = struct.pack("<B15x8H16x8B8x", 1, *[64] * 8, *[16] * 8)
+    assert (
+        eight_of_16_rows_of_64_bytes
+        in compiled(pytestconfig, "infiniop_objects", "bfloat_tiles.cpp").read_bytes()
+    )

@@ -2,6 +2,7 @@
 #include "op/cpu/bfloat_tiles.h"
 
 #ifdef INFINIOP_TILE_REGISTERS
+#include <errno.h>
 #include <immintrin.h>
 #include <sched.h>
 #include <signal.h>
@@ -14,31 +15,13 @@ namespace infiniop::cpu {
 namespace {
 
 // All eight registers have 16 rows of 64 bytes: four of sums, two of a, two of b.
-void load_config() {
-  struct alignas(64) Config {
-    uint8_t palette = 1, start_row = 0, reserved[14] = {};
-    uint16_t row_bytes[16] = {};
-    uint8_t rows[16] = {};
-  } config;
-  for (int tile = 0; tile < 8; ++tile) {
-    config.row_bytes[tile] = 64;
-    config.rows[tile] = 16;
-  }
-  _tile_loadconfig(&config);
-}
-
-// In a process of its own, which shares the memory: an instruction that is not there ends only this one, and without a core file, for which systems
-// end everybody who shares the memory.
-int try_instructions(void*) {
-  signal(SIGILL, [](int) { _exit(1); });
-  load_config();
-  _tile_zero(0);
-  _tile_zero(4);
-  _tile_zero(6);
-  _tile_dpbf16ps(0, 4, 6);
-  _tile_release();
-  _exit(0);
-}
+struct alignas(64) Config {
+  uint8_t palette = 1, start_row = 0, reserved[14] = {};
+  uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+  uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+constexpr Config kConfig;
+static_assert(sizeof kConfig == 64);
 
 void multiply(const float* a, const float* panel, int64_t lines) {
   constexpr int64_t kLine = 4 * kTileColumns, kLanes = 4 * kTileLanes;  // bytes
@@ -75,18 +58,50 @@ void store(float* sums, int64_t row) {
   _tile_stored(3, sums + 16 * row + 16, 4 * row);
 }
 
+// What the instruction or the system says of tiles that are not there.
+constexpr int kFailures[] = {SIGILL, SIGSEGV, SIGBUS};
+
+// In a process of its own, which shares the memory: an instruction that is not there ends only this one, and without a core file, for which systems
+// end everybody who shares the memory. Every sum of ones has to be as many as there are.
+int try_instructions(void*) {
+  for (const int failure : kFailures) signal(failure, [](int) { _exit(1); });
+  static uint32_t a[kTileRows * kTileLanes], panel[kTileLanes * kTileColumns];
+  static float sums[kTileRows * kTileColumns];
+  for (uint32_t& pair : a) pair = 0x3F803F80;
+  for (uint32_t& pair : panel) pair = 0x3F803F80;
+  asm volatile("" : : : "memory");  // compilers do not know what tiles read
+  {
+    const TilesInUse in_use;
+    multiply_tiles(reinterpret_cast<float*>(a), reinterpret_cast<float*>(panel), kTileLanes, sums, kTileColumns, false);
+  }
+  asm volatile("" : : : "memory");
+  for (const float sum : sums) {
+    if (sum != 2 * kTileLanes) _exit(1);
+  }
+  _exit(0);
+}
+
 }  // namespace
 
 bool can_use_tiles() {
   constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
   if (syscall(SYS_arch_prctl, kRequestPermission, kTileData) != 0) return false;
+  // The program's handlers are nothing for the child, which would run them in the program's memory.
+  sigset_t before, others;
+  sigfillset(&others);
+  for (const int failure : kFailures) sigdelset(&others, failure);
+  pthread_sigmask(SIG_SETMASK, &others, &before);
   alignas(64) static char stack[64 << 10];
   const int child = clone(try_instructions, stack + sizeof stack, CLONE_VM | CLONE_VFORK, nullptr);
-  int status = 0;
-  return child > 0 && waitpid(child, &status, __WALL) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  int status = 0, ended = -1;
+  while (child > 0 && (ended = waitpid(child, &status, __WALL)) < 0 && errno == EINTR) {
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return child > 0 && ended == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-TilesInUse::TilesInUse() { load_config(); }
+// Not by the compiler's own function: that of gcc 12 says that the instruction reads 8 bytes, and the other 56 need not be there.
+TilesInUse::TilesInUse() { asm volatile("ldtilecfg %0" : : "m"(kConfig)); }
 TilesInUse::~TilesInUse() { _tile_release(); }
 
 void multiply_tiles(const float* a, const float* panel, int64_t lines, float* sums, int64_t row, bool adds) {

@@ -9,6 +9,7 @@
 #include "op/cpu/buffer.h"
 #include "op/cpu/few_rows.h"
 #include "op/cpu/kernel.h"
+#include "op/cpu/machine.h"
 #include "op/cpu/packed_product.h"
 #include "op/cpu/tiles.h"
 #include "op/runtime.h"
@@ -318,13 +319,6 @@ class PreparedGemm final : public Prepared {
     // Of lines that lie across, long parts: each begins a page.
     if (work_.across) work_.tile_n = std::clamp<int64_t>(p.n / (2 * processors()) / 32 * 32, kFewestAcross, 1024);
     work_.columns = (p.n + work_.tile_n - 1) / work_.tile_n;
-  }
-
-  // Threads that the device computes with.
-  static int64_t processors() {
-    int count = 0;
-    const bool known = api().DeviceGetAttribute(&count, infinirtDevAttrMultiProcessorCount, 0) == infinirtSuccess;
-    return known && count > 0 ? count : 1;
   }
 
   // All rows that share what is brought of b, and two tiles for each processor, or one of small products: every tile brings all of its rows of a.

@@ -2,6 +2,7 @@
 
 #include "op/cpu/bfloat_tiles.h"
 #include "op/cpu/tiles.h"
+#include "op/runtime.h"
 
 namespace infiniop::cpu {
 
@@ -13,6 +14,12 @@ bool has_beyond_v4() { return &tiles() == &tiles_v4 && !asked_for_level(); }
 
 }  // namespace
 #endif
+
+int64_t processors() {
+  int count = 0;
+  const bool known = api().DeviceGetAttribute(&count, infinirtDevAttrMultiProcessorCount, 0) == infinirtSuccess;
+  return known && count > 0 ? count : 1;
+}
 
 bool multiplies_pairs() {
 #ifdef INFINIOP_X86_LEVELS

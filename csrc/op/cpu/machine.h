@@ -1,7 +1,12 @@
 // What the processor has beyond an instruction set, and what helps it.
 #pragma once
 
+#include <cstdint>
+
 namespace infiniop::cpu {
+
+// How many threads the device computes with.
+int64_t processors();
 
 // Whether it multiplies pairs of BF16 at once (AVX512-BF16).
 bool multiplies_pairs();

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "op/cpu/machine.h"
 #include "op/cpu/row_worker.h"
 #include "op/cpu/types.h"
 #include "op/tensor.h"
@@ -28,8 +29,9 @@ class PreparedRows final : public Prepared {
     work_.staged = staged_tensors(info, *plan.rows, work_.route);
     const int64_t most = merely_reads(plan) ? 128 * kTile : 32 * kTile;
     if (merely_reads(plan)) element_ns_ = kLightElement_ns;
-    work_.block_rows =
-        std::max({int64_t{1}, std::min(most / length, std::max(8 * kTile / length, rows / 8)), rows / kMostBlocks + 1});
+    work_.block_rows = std::max(
+        {int64_t{1}, std::min(most / length, std::max(8 * kTile / length, rows / std::max<int64_t>(8, processors()))),
+         rows / kMostBlocks + 1});
     if (work_.staged) work_.block_rows = (work_.block_rows + kStagedRows - 1) / kStagedRows * kStagedRows;
   }
 
@@ -57,7 +59,9 @@ class PreparedRows final : public Prepared {
     for (int t = 0; t < input; ++t) {
       if (rows.place[t] == RowPlace::Element) return false;
     }
-    return rows.steps == 1 && rows.step[0].loop < 0 && plan.rows->columns.levels == 1 &&
+    const bool is_computed_there = !work_.route[input].convert ||
+                                   (plan.dtype[input] == INFINI_DTYPE_BF16 && rows.step[0].kind == RowStepKind::Sum);
+    return rows.steps == 1 && rows.step[0].loop < 0 && is_computed_there && plan.rows->columns.levels == 1 &&
            plan.rows->columns.stride[input][0] == work_.route[input].element_size;
   }
 
