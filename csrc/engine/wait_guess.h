@@ -35,12 +35,12 @@ class WaitGuess {
   void waited_for(uint64_t value) {
     const int64_t since = since_.load(std::memory_order_relaxed);
     if (since != 0 && value >= value_.load(std::memory_order_relaxed)) note(monotonic_ns() - since < kAtOnce_ns);
+    if (since == 0 && left_.load(std::memory_order_relaxed)) forget_what_was_left();  // a worker has done it by now
   }
 
   // Work is left to a worker. `computes`: it could have run in the call.
   void left_to_worker(bool computes) {
-    left_at_.store(computes && left_.load(std::memory_order_relaxed) == 0 ? monotonic_ns() : 0,
-                   std::memory_order_relaxed);
+    left_at_.store(computes && !left_.load(std::memory_order_relaxed) ? monotonic_ns() : 0, std::memory_order_relaxed);
     left_.store(true, std::memory_order_relaxed);
   }
 
@@ -58,8 +58,7 @@ class WaitGuess {
     const int times = times_.load(std::memory_order_relaxed);
     times_.store(at_once ? std::min(times + 1, kOftenEnough) : 0, std::memory_order_relaxed);
     since_.store(0, std::memory_order_relaxed);
-    left_at_.store(0, std::memory_order_relaxed);
-    left_.store(false, std::memory_order_relaxed);
+    forget_what_was_left();
   }
 
   // This thread gives work to the stream of this guess. If another stream's ran ahead and was not waited for, the two could
@@ -73,6 +72,11 @@ class WaitGuess {
   }
 
  private:
+  void forget_what_was_left() {
+    left_at_.store(0, std::memory_order_relaxed);
+    left_.store(false, std::memory_order_relaxed);
+  }
+
   static constexpr int kOftenEnough = 4;
   static constexpr int64_t kAtOnce_ns = 10000;  // a worker that sleeps comes no sooner
 
