@@ -60,7 +60,8 @@ class Worker {
     int64_t bytes = 0;
     for (int t = 0; t < nest_.operands; ++t) bytes += work.route[t].element_size;
     is_large_ = nest_.total >= kLargeOperands / std::max<int64_t>(1, bytes);
-    // What asks has its lines under way before those that are computed with, which long computations then wait for: on Intel's it cost tanh a sixth.
+    // A processor has few lines of memory under way at a time. Where computing takes longer than memory, those that are asked for only delay those that are
+    // computed with: tanh took 2.0 ms instead of 1.4 on Intel's (2019).
     looks_ahead_ = is_large_ && !work.is_heavy && asks_ahead();
     streams_ = linear_[0] && is_streamed(nest_.total * work.route[0].element_size);
     // What is replaced is in the cache already.
