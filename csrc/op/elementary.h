@@ -408,18 +408,10 @@ INFINIOP_INLINE float normal_share(float x) {
   // What lies between 0 and the magnitude, as the magnitude times a quotient of polynomials of its square, good to 1e-8: what is left is rounding, 2.2e-7
   // at most. From 5.5 on it is a half, so that nothing is negative, and 0 and 1 come out as they are.
   const float magnitude = magnitude_up_to(5.50000525f, x), square = magnitude * magnitude;
-  float p = 2.27493491e-8f;
-  p = rounded_once(p, square, 6.35211518e-6f);
-  p = rounded_once(p, square, 1.68825980e-4f);
-  p = rounded_once(p, square, 4.67726216e-3f);
-  p = rounded_once(p, square, 3.38526815e-2f);
-  p = rounded_once(p, square, 3.98942232e-1f);
-  float q = 1.19750322e-6f;
-  q = rounded_once(q, square, 7.36475704e-5f);
-  q = rounded_once(q, square, 1.88444660e-3f);
-  q = rounded_once(q, square, 2.86458917e-2f);
-  q = rounded_once(q, square, 2.51522005e-1f);
-  q = rounded_once(q, square, 1.0f);
+  const float p = polynomial(square, 2.27493491e-8f, 6.35211518e-6f, 1.68825980e-4f, 4.67726216e-3f, 3.38526815e-2f,
+                             3.98942232e-1f);
+  const float q =
+      polynomial(square, 1.19750322e-6f, 7.36475704e-5f, 1.88444660e-3f, 2.86458917e-2f, 2.51522005e-1f, 1.0f);
   return 0.5f + signed_as(magnitude_up_to(0.5f, magnitude * p / q), x);
 }
 
