@@ -129,8 +129,9 @@ void parallel_for(int64_t count, int64_t grain, void (*body)(int64_t, int64_t, v
     body(0, count, context);
     return;
   }
-  auto* job = new Job;
-  job->divide(count, grain, wanted + 1);
+  auto fresh = std::make_unique<Job>();
+  fresh->divide(count, grain, wanted + 1);
+  Job* const job = fresh.release();  // whoever is the last to hold it deletes it
   job->lingers = which != Helpers::OfStep && linger_ns() > 0;
   job->body = body;
   job->context = context;
