@@ -249,14 +249,14 @@ void write_work(ObservedThread& thread, const WorkReport& report) {
 }
 
 constexpr ObservedSignature kExtensionSignatures[] = {
-    {"infinirtXLaunchHostFunc", "stream:p,fn:p,userData:p,destroy:p", false},
-    {"infinirtXLaunchStep", "stream:p,info:p", false},
-    {"infinirtXCacheAllocate", "ptr:p,size:u,cache:p,stream:p", true},
-    {"infinirtXCacheFree", "ptr:p,cache:p,stream:p", false},
-    {"infinirtXCacheRecordStream", "ptr:p,cache:p,stream:p", false},
-    {"infinirtXCacheReserveAllocate", "ptr:p,size:u,cache:p,reserve:p,stream:p", true},
-    {"infinirtXCacheReserveDestroy", "cache:p,reserve:p,stream:p", false},
-    {"infinirtXShareMemory", "pointer:p,bytes:u", false},
+    {"infinirtXLaunchHostFunc", "stream:p,fn:p,userData:p,destroy:p", false, true},
+    {"infinirtXLaunchStep", "stream:p,info:p", false, true},
+    {"infinirtXCacheAllocate", "ptr:p,size:u,cache:p,stream:p", true, false},
+    {"infinirtXCacheFree", "ptr:p,cache:p,stream:p", false, false},
+    {"infinirtXCacheRecordStream", "ptr:p,cache:p,stream:p", false, false},
+    {"infinirtXCacheReserveAllocate", "ptr:p,size:u,cache:p,reserve:p,stream:p", true, false},
+    {"infinirtXCacheReserveDestroy", "cache:p,reserve:p,stream:p", false, false},
+    {"infinirtXShareMemory", "pointer:p,bytes:u", false, false},
 };
 static_assert(sizeof kExtensionSignatures / sizeof *kExtensionSignatures == kObservedFunctions - kFunctionCount);
 
@@ -314,16 +314,6 @@ const ObservedSignature& observed_signature(uint16_t function) {
   return function < kFunctionCount ? kTableSignatures[function] : kExtensionSignatures[function - kFunctionCount];
 }
 
-namespace {
-
-// Whether a function puts work on a stream, which a name may be meant for.
-bool enqueues(const char* function) {
-  const auto has = [function](const char* part) { return std::strstr(function, part) != nullptr; };
-  return has("Launch") || has("AddCallback") || (has("Async") && !has("Malloc") && !has("Free"));
-}
-
-}  // namespace
-
 ObservedCall::ObservedCall(ThreadState& ts, uint16_t function, const unsigned long long* arguments, int count)
     : ts_(ts), outer_(ts.call), outer_routed_(ts.routed), function_(function), observers_(observed()) {
   ts.routed = nullptr;
@@ -341,7 +331,7 @@ ObservedCall::ObservedCall(ThreadState& ts, uint16_t function, const unsigned lo
   call_.startNs = call_.endNs = 0;
   call_.accesses = thread.accesses;
   call_.accessCount = thread.access_count;
-  named_ = thread.next_name != 0 && enqueues(signature.function) ? thread.next_name : 0;
+  named_ = thread.next_name != 0 && signature.enqueues_work ? thread.next_name : 0;
   call_.name = name_text(named_);
   outer_stack_ = thread.stack;
   call_.stack = thread.stack;

@@ -50,6 +50,7 @@ struct ObservedSignature {
   const char*
       parameters;  // "dst:p,count:u": name and kind; p pointer or handle, u unsigned, i signed, d dim3, s other structure
   bool creates;  // the first parameter points at what the call makes: a pointer or a handle
+  bool enqueues_work;  // on a stream: what a name may be meant for
 };
 const ObservedSignature& observed_signature(uint16_t function);
 extern const ObservedSignature kTableSignatures[kFunctionCount];  // generated

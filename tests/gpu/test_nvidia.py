@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -39,6 +40,8 @@ def test_destroyed_handles_are_errors() -> None:
         stream, event = ok(rt.infinirtStreamCreate()), ok(rt.infinirtEventCreate())
         ok(rt.infinirtStreamDestroy(stream))
         ok(rt.infinirtEventDestroy(event))
+        config = rt.infinirtLaunchConfig_t()
+        config.stream = stream
         calls: list[Callable[[], Any]] = [
             lambda: rt.infinirtStreamQuery(stream),
             lambda: rt.infinirtStreamSynchronize(stream),
@@ -47,6 +50,7 @@ def test_destroyed_handles_are_errors() -> None:
             lambda: rt.infinirtEventQuery(event),
             lambda: rt.infinirtEventDestroy(event),
             lambda: rt.infinirtMemsetAsync(0, 0, 0, stream),
+            lambda: rt.infinirtLaunchKernelExC(config, 0, 0),
         ]
         for call in calls:
             assert "was destroyed already" in fails(call(), 400)
@@ -197,7 +201,12 @@ def test_a_broken_capture_names_the_call_that_broke_it() -> None:
         ok(rt.infinirtStreamDestroy(stream))
 
 
-def test_sticky_errors_are_attributed_and_stay() -> None:
+@pytest.mark.parametrize(
+    ("shape", "function"),
+    [("", "infinirtLaunchKernel"), (", cluster=2", "infinirtLaunchKernelExC")],
+    ids=["plain", "in clusters"],
+)
+def test_sticky_errors_are_attributed_and_stay(shape: str, function: str) -> None:
     """A kernel that writes where nothing is. In a process of its own: the device is lost to it afterwards."""
     out = run_python(
         PRELUDE
@@ -206,16 +215,16 @@ from infinirt import Device, LaunchConfig, Program, launch
 device = Device("nvidia:0"); device.set_current()
 stream = device.create_stream()
 kernel = Program('extern "C" __global__ void wild(int* p) { *p = 1; }').compile().get_kernel("wild")
-launch(stream, LaunchConfig(grid=1, block=1), kernel, 0x10)
+launch(stream, LaunchConfig(grid=2, block=1SHAPE), kernel, 0x10)
 first = rt.infinirtStreamSynchronize(int(stream.handle)); print(int(first[0])); print(rt.infinirtXGetLastErrorMessage()[1])
 again = rt.infinirtMalloc(64); print(int(again[0])); print(rt.infinirtXGetLastErrorMessage()[1])
 sys.stdout.flush(); os._exit(0)
-"""
+""".replace("SHAPE", shape)
     )
     code, message, again, later = out.strip().split("\n")
     assert code == again == "700"
     assert "last enqueued on this stream" in message
-    assert "infinirtLaunchKernel" in message
+    assert re.search(rf"{function}\b", message)
     assert "cannot be used any more" in later
     assert "infinirtStreamSynchronize reported it first" in later
 

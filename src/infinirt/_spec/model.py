@@ -16,6 +16,32 @@ PREFIX = "infinirt"
 ERROR_TYPE = "infinirtError_t"
 STREAM_TYPE = "infinirtStream_t"
 
+# Functions that take a stream and put nothing on it, by how their short names begin.
+_ABOUT_STREAMS = (
+    "StreamDestroy",
+    "StreamQuery",
+    "StreamSynchronize",
+    "StreamGet",
+    "StreamSet",
+    "StreamCopy",
+    "StreamIsCapturing",
+    "StreamBegin",
+    "StreamEnd",
+    "StreamUpdate",
+)
+# Whose stream is in a struct: the C expression for it.
+_STREAM_IN_STRUCT = {"LaunchKernelExC": "config ? config->stream : nullptr"}
+# What these enqueue has a place in a stream's order and computes and moves nothing.
+_ORDER_ONLY = (
+    "EventRecord",
+    "EventRecordWithFlags",
+    "StreamWaitEvent",
+    "MallocAsync",
+    "MallocFromPoolAsync",
+    "FreeAsync",
+    "GraphUpload",
+)
+
 
 @dataclass(frozen=True)
 class Param:
@@ -158,6 +184,20 @@ class Function:
     def stream_params(self) -> tuple[Param, ...]:
         """The streams passed by value."""
         return tuple(p for p in self.params if p.ctype == STREAM_TYPE)
+
+    @property
+    def enqueues(self) -> str | None:
+        """The C expression for the stream that the call puts something on, or None where it does not."""
+        if self.short in _STREAM_IN_STRUCT:
+            return _STREAM_IN_STRUCT[self.short]
+        if self.short.startswith(_ABOUT_STREAMS) or not self.stream_params:
+            return None
+        return self.stream_params[0].name
+
+    @property
+    def enqueues_work(self) -> bool:
+        """Whether what it enqueues is work, which a name can be meant for."""
+        return self.enqueues is not None and self.short not in _ORDER_ONLY
 
     @property
     def parameter_list(self) -> str:

@@ -176,11 +176,16 @@ def _kind(item: Param) -> str:
     return "i" if item.ctype == "int" or item.ctype in _ENUMS else "p"
 
 
+def _cpp_bool(value: bool) -> str:
+    return "true" if value else "false"
+
+
 def _signature(item: Function) -> str:
     parameters = ",".join(f"{p.name}:{_kind(p)}" for p in item.params)
     first = item.params[0].ctype if item.params else ""
     creates = item.short not in _NO_RESULT and (first == "void**" or first.removesuffix("*") in _HANDLES)
-    return f'    {{"{item.name}", "{parameters}", {"true" if creates and first.endswith("*") else "false"}}},'
+    flags = f"{_cpp_bool(creates and first.endswith('*'))}, {_cpp_bool(item.enqueues_work)}"
+    return f'    {{"{item.name}", "{parameters}", {flags}}},'
 
 
 def _signatures() -> str:

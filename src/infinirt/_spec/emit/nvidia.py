@@ -34,20 +34,6 @@ HOST_NODES = {
     "GraphExecNodeSetParams",
 }
 
-# What has a stream argument and does not enqueue work on it.
-_NO_WORK = [
-    "StreamDestroy",
-    "StreamQuery",
-    "StreamSynchronize",
-    "StreamGet",
-    "StreamSet",
-    "StreamCopy",
-    "StreamIsCapturing",
-    "StreamBegin",
-    "StreamEnd",
-    "StreamUpdate",
-]
-
 # Written by hand, because they do more than the real function: copies and waits that may cross device types, host functions,
 # in which no call of this API is permitted, and the ends of handles.
 BY_HAND = frozenset(
@@ -90,10 +76,6 @@ _TOP = f"""\
 namespace infinirt::nvidia {{
 
 """
-
-
-def enqueues(item: Function) -> bool:
-    return bool(item.stream_params) and not any(item.short.startswith(name) for name in _NO_WORK)
 
 
 def _shape_differs(item: Function) -> bool:
@@ -142,7 +124,7 @@ def _described(param: Param) -> tuple[str, str] | None:
 
 def _failure(item: Function) -> str:
     shown = [d for p in item.params if (d := _described(p)) is not None]
-    stream = item.stream_params[0].name if item.stream_params else "nullptr"
+    stream = item.enqueues or (item.stream_params[0].name if item.stream_params else "nullptr")
     text = ", ".join(s[0] for s in shown)
     arguments = "".join(f", {s[1]}" for s in shown)
     if not shown:
@@ -161,15 +143,19 @@ def _wrapper(item: Function) -> str:
             lines.append(
                 f'  if ({test}({param.name})) [[unlikely]] return refuse_dead({param.name}, "{param.name}");'
             )
+    if item.enqueues and not item.stream_params:
+        # In a struct, whose path through it is the stream's name.
+        path = item.route.steps[0].args[0]
+        lines.append(f'  if (is_dead({item.enqueues})) [[unlikely]] return refuse_dead({path}, "{path}");')
     unchecked = UNCHECKED_OUTPUTS.get(item.short)
     if unchecked:
         lines.append(
             f"  if (!{unchecked}) return fail(infinirtErrorInvalidValue, "
             f'"{unchecked} is null; it must point at where the handle goes");'
         )
-    if enqueues(item):
+    if item.enqueues:
         what = next((p.name for p in item.params if p.name == "func"), "nullptr")
-        lines.append(f"  note_call(FunctionId::{item.short}, {item.stream_params[0].name}, {what});")
+        lines.append(f"  note_call(FunctionId::{item.short}, {item.enqueues}, {what});")
     if item.short in HOST_NODES:
         lines.append("  note_host_node();")
     destroyed = DESTROYERS.get(item.short)
