@@ -1,4 +1,4 @@
-// What the four attentions have in common on NVIDIA's GPUs: one text, attention.cu, and the choice of its kernels.
+// What the four attentions have in common on NVIDIA's GPUs: one text, attention*.cuh and attention.cu, and the choice of its kernels.
 #pragma once
 
 #include "op/nvidia/written.h"

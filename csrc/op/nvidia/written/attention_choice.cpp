@@ -7,9 +7,16 @@
 
 namespace infiniop::nvidia {
 
+// In the order in which they use each other.
+// clang-format off
 extern const char kAttentionText[] =
+#include "infiniop/generated/attention.cuh.inc"
+#include "infiniop/generated/attention_split.cuh.inc"
+#include "infiniop/generated/attention_tiles.cuh.inc"
+#include "infiniop/generated/attention_stream.cuh.inc"
 #include "infiniop/generated/attention.cu.inc"
     ;
+// clang-format on
 
 namespace {
 
