@@ -7,11 +7,11 @@ namespace infiniop::nvidia {
 
 // Which tensors are which, where sizes stand, and how many there are of everything.
 struct AttentionCall {
-  const char* kind;         // FLASH, CACHED, PAGED or PREFILL
-  int q, k, v, out;         // tensors
+  const char* kind;  // FLASH, CACHED, PAGED or PREFILL
+  int q, k, v, out;  // tensors
   int heads, groups, d, e;  // sizes
   int64_t sequences;
-  int64_t queries;    // of each; of PREFILL those of all
+  int64_t queries;  // of each; of PREFILL those of all
   int64_t most_keys;  // of a sequence
   double scale;
 };
