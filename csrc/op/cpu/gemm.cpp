@@ -302,7 +302,7 @@ class PreparedGemm final : public Prepared {
     const double multiplications = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
     const double read =
         static_cast<double>(p.m + p.n) * static_cast<double>(p.k) * static_cast<double>(size_of(work_.dtype));
-    constexpr double kMultiplication_ns = 0.03, kByte_ns = 0.1;
+    constexpr double kMultiplication_ns = 0.02, kByte_ns = 0.1;
     return static_cast<unsigned long long>(static_cast<double>(p.batch) *
                                            std::max(kMultiplication_ns * multiplications, kByte_ns * read));
   }

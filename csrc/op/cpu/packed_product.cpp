@@ -64,6 +64,22 @@ template <class Element>
   for (int64_t i = 0; i < count; i += kLine) __builtin_prefetch(from + i, 0, 2);
 }
 
+// A line of the cache of each of kLanes rows.
+template <class Element>
+[[gnu::always_inline]] inline void ask_for_rows(const Element* from, int64_t step) {
+#pragma GCC unroll 16
+  for (int i = 0; i < kLanes; ++i) __builtin_prefetch(from + i * step, 0, 3);
+}
+
+// What is turned some lines of the cache later than element `done` of `depth` of these rows: theirs, or, behind their end, the next panel's.
+template <class Element>
+[[gnu::always_inline]] inline const Element* place_ahead(const Element* from, int64_t step, int64_t row, int64_t done,
+                                                         int64_t depth) {
+  constexpr int64_t kAhead = 4 * 64 / sizeof(Element);
+  const int64_t later = done + kAhead;
+  return later < depth ? from + row * step + later : from + (row + kPanel) * step + (later - depth);
+}
+
 // Rows of lanes as columns of `to`, whose rows are kPanel long.
 [[gnu::always_inline]] inline void put_turned(Vector (&lines)[kLanes], float* to) {
   turn<Order>(lines);
@@ -129,8 +145,9 @@ void bring_panels(const PackedProduct& p, int64_t panels, int64_t k, int64_t dep
     if (j < whole && p.b_row == 1) {
       for (; done + kLanes <= depth; done += kLanes) {
         for (int half = 0; half < 2; ++half) {
-          transpose<Type>(from + (column + half * kLanes) * p.b_column + done, p.b_column,
-                          panel + done * kPanel + half * kLanes);
+          const int64_t first_row = column + half * kLanes;
+          ask_for_rows(place_ahead(from, p.b_column, first_row, done, depth), p.b_column);
+          transpose<Type>(from + first_row * p.b_column + done, p.b_column, panel + done * kPanel + half * kLanes);
         }
       }
     }
@@ -215,6 +232,88 @@ Multiply multiply_of(int64_t rows) {
   return all[rows - 1];
 }
 
+// Products of floats that bring nothing: rows of a and lines of b are used where they lie. A block of sums is wider than a strip's and has fewer rows, so that
+// the addresses of all of them stay in registers.
+constexpr int kBlockRows = kLanes >= 8 ? 6 : 4, kBlockVectors = kLanes == 16 ? 4 : 2;
+constexpr int64_t kBlockColumns = kBlockVectors * kLanes;
+// The most of b that stays in the second-level cache, beside what else is there, until all rows have been multiplied.
+constexpr int64_t kMostInPlace = 128 << 10;
+
+// Steps count floats. The first rows to be multiplied ask for b's next columns meanwhile.
+template <int Rows, bool AsksForColumns = false>
+[[gnu::noinline]] void multiply_block(const float* a, int64_t a_row, const float* b, int64_t b_row, int64_t depth,
+                                      float* c, int64_t c_row, bool adds) {
+  using Anywhere [[gnu::vector_size(kLanes * 4), gnu::aligned(4), gnu::may_alias]] = float;
+  const auto part = [&](int r, int v) -> Anywhere& { return *reinterpret_cast<Anywhere*>(c + r * c_row + v * kLanes); };
+  Vector held[Rows][kBlockVectors];
+#pragma GCC unroll 8
+  for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kBlockVectors; ++v) {
+      held[r][v] = Vector{};
+      __builtin_prefetch(&part(r, v), 1);
+    }
+  }
+  for (int64_t k = 0; k < depth; ++k, b += b_row) {
+    Vector line[kBlockVectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < kBlockVectors; ++v) line[v] = *reinterpret_cast<const Anywhere*>(b + v * kLanes);
+    if constexpr (AsksForColumns) ask_for(b + kBlockColumns, kBlockColumns);
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) {
+      const float factor = a[r * a_row + k];
+#pragma GCC unroll 4
+      for (int v = 0; v < kBlockVectors; ++v) held[r][v] += factor * line[v];
+    }
+  }
+  if (adds) {
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kBlockVectors; ++v) held[r][v] += part(r, v);
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kBlockVectors; ++v) part(r, v) = held[r][v];
+  }
+}
+
+using MultiplyBlock = decltype(&multiply_block<1>);
+
+bool is_multiplied_in_place(const PackedProduct& p) {
+  return p.dtype == INFINI_DTYPE_F32 && p.a_column == 1 && p.b_column == 1 && p.c_column == 1 && p.alpha == 1 &&
+         (p.beta == 0 || p.beta == 1) && p.columns % kBlockColumns == 0 &&
+         p.columns * p.depth * int64_t{sizeof(float)} <= kMostInPlace;
+}
+
+void multiply_in_place(const PackedProduct& p) {
+  static constexpr MultiplyBlock of_rows[] = {
+      multiply_block<1>, multiply_block<2>, multiply_block<3>, multiply_block<4>,
+#if defined(__AVX2__)
+      multiply_block<5>, multiply_block<6>,
+#endif
+  };
+  const auto *a = static_cast<const float*>(p.a), *b = static_cast<const float*>(p.b);
+  auto* c = static_cast<float*>(p.c);
+  const int64_t blocks = p.columns / kBlockColumns;
+  for (int64_t row = 0; row < p.rows; row += kBlockRows) {
+    const int64_t left = p.rows - row, rows = left < kBlockRows ? left : kBlockRows;
+    const int64_t next = left - rows < kBlockRows ? left - rows : kBlockRows;
+    const MultiplyBlock multiply = of_rows[rows - 1];
+    for (int64_t j = 0; j < blocks; ++j) {
+      const bool brings = row == 0 && rows == kBlockRows && j + 1 < blocks;
+      for (int64_t r = j * next / blocks; r < (j + 1) * next / blocks; ++r) {
+        ask_for(a + (row + kBlockRows + r) * p.a_row, p.depth);
+      }
+      (brings ? multiply_block<kBlockRows, true> : multiply)(a + row * p.a_row, p.a_row, b + j * kBlockColumns, p.b_row,
+                                                             p.depth, c + row * p.c_row + j * kBlockColumns, p.c_row,
+                                                             p.beta == 1);
+    }
+  }
+}
+
 // Of a tile's 32: with fewer rows most of it is not used.
 [[maybe_unused]] constexpr int64_t kFewestTileRows = 9;
 
@@ -286,12 +385,12 @@ struct Pairs {
       if (j < whole && p.b_row == 1) {
         for (; done + kLanes <= pairs; done += kLanes) {
           for (int half = 0; half < 2; ++half) {
+            const int64_t first_row = column + half * kLanes;
+            const auto* rows = from + first_row * p.b_column + 2 * done;
+            ask_for_rows(place_ahead(from, p.b_column, first_row, 2 * done, depth), p.b_column);
             Vector lines[kLanes];
 #pragma GCC unroll 16
-            for (int i = 0; i < kLanes; ++i) {
-              const auto* line = from + (column + half * kLanes + i) * p.b_column + 2 * done;
-              __builtin_memcpy(&lines[i], line, sizeof lines[i]);
-            }
+            for (int i = 0; i < kLanes; ++i) __builtin_memcpy(&lines[i], rows + i * p.b_column, sizeof lines[i]);
             put_turned(lines, panel + done * kPanel + half * kLanes);
           }
         }
@@ -547,6 +646,7 @@ void bring_lines(infiniDtype_t dtype, const void* const* vectors, int64_t count,
 
 const MultiplyPacked multiply_packed = [](const PackedProduct& p) {
   const bool is_brain = p.dtype == INFINI_DTYPE_BF16;
+  if (is_multiplied_in_place(p)) return multiply_in_place(p), true;
   if (p.dtype == INFINI_DTYPE_F32) return multiply<Floats<Single, Single>>(p);
 #ifdef INFINIOP_PAIRS
 #ifdef INFINIOP_TILE_REGISTERS
