@@ -137,8 +137,10 @@ inline T relu(T x) {
 }
 template <class T>
 inline T clip(T x, T low, T high) {
-  T y = x < low || low != low ? low : x;
-  return y > high || high != high ? high : y;
+  // Limits are the same for many elements: what is asked about them alone is asked once, and what is left are two instructions.
+  T y = x < low ? low : x;
+  y = y > high ? high : y;
+  return low == low && high == high ? y : static_cast<T>(low + high);
 }
 template <class T>
 inline T fmin(T a, T b) {

@@ -1,14 +1,12 @@
 #include "op/cpu/kernel.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <type_traits>
 
 #include "op/cpu/gather.h"
 #include "op/cpu/machine.h"
 #include "op/cpu/streaming.h"
-#include "op/cpu/turn.h"
 
 namespace infiniop::cpu {
 
@@ -43,24 +41,6 @@ bool store_again([[maybe_unused]] char* to, [[maybe_unused]] const char* pattern
 #else
   return false;
 #endif
-}
-
-// Side rows of as many elements of 2 or 4 bytes, `step` bytes apart, to columns, `line` bytes apart.
-template <int Size, int Side>
-void transpose_square(char* to, int64_t line, const char* from, int64_t step) {
-  using Element = std::conditional_t<Size == 2, uint16_t, uint32_t>;
-  constexpr int kCount = 16 / Size;
-  using Vector [[gnu::vector_size(16)]] = Element;
-  for (int i = 0; i < Side; i += kCount) {
-    for (int j = 0; j < Side; j += kCount) {
-      Vector rows[kCount];
-#pragma GCC unroll 16
-      for (int r = 0; r < kCount; ++r) std::memcpy(&rows[r], from + (i + r) * step + j * Size, 16);
-      turn<Vector>(rows);
-#pragma GCC unroll 16
-      for (int c = 0; c < kCount; ++c) std::memcpy(to + (j + c) * line + i * Size, &rows[c], 16);
-    }
-  }
 }
 
 class Worker {
@@ -196,15 +176,18 @@ class Worker {
       const bool in_planes = is_whole && rows == nest_.size[1] && nest_.levels > 2;
       const int64_t planes = in_planes ? std::min((end - begin) / (rows * count), nest_.size[2] - position.at[2]) : 1;
       // Of rows that lie apart the next ones, which may be in other pages; not where that only costs time (machine.h).
-      constexpr int64_t kRowsAhead = 4;
+      constexpr int64_t kRowsAhead = 4, kLongRun = 4096;
       const int64_t bytes = count * size;
-      const bool asks = looks_ahead_ && bytes <= 4096 && (from_step != bytes || to_step != bytes);
+      const bool asks = looks_ahead_ && bytes <= kLongRun && (from_step != bytes || to_step != bytes);
+      if (!asks && !streams_ && to != from && bytes <= kLongRun) {
+        const int64_t to_plane = in_planes ? nest_.stride[0][2] : 0, from_plane = in_planes ? nest_.stride[1][2] : 0;
+        tiles().copy_rows({planes, rows, bytes, to, to_plane, to_step, from, from_plane, from_step});
+        begin += planes * rows * count;
+        position.forward(nest_, planes * rows * count);
+        continue;
+      }
       for (int64_t plane = 0; plane < planes; ++plane) {
         if (plane > 0) to += nest_.stride[0][2], from += nest_.stride[1][2];
-        if (!asks && !streams_ && to != from) {
-          tiles().copy_rows(rows, static_cast<size_t>(bytes), to, to_step, from, from_step);
-          continue;
-        }
         for (int64_t row = 0; row < rows; ++row) {
           char* const target = to + row * to_step;
           const char* const source = from + row * from_step;
@@ -224,25 +207,28 @@ class Worker {
     }
   }
 
-  // So many lines by as many elements at a time: of 2 and 4 bytes, as many as a line of the cache has.
+  // A square of kSide rows and as many columns at a time, along the rows that are written.
   template <int Size>
   void transpose(int64_t begin, int64_t end) {
-    constexpr int64_t kSide = Size == 2 ? 32 : 16;
+    constexpr int64_t kSide = Size == 2 || Size == 4 ? kSquareRow / Size : 16;
     const int64_t rows = nest_.size[0], step = nest_.stride[1][0], line = nest_.stride[0][1];
     for (Position position(nest_, begin); begin < end;) {
       // The last block's last row may be cut off.
       const int64_t columns = std::min((end - begin + rows - 1) / rows, nest_.size[1] - position.at[1]);
       const int64_t last = std::min(columns * rows, end - begin) - (columns - 1) * rows;
-      char* to = memory_[0] + position.offset(nest_, nest_.stride[0]);
-      const char* from = memory_[1] + position.offset(nest_, nest_.stride[1]);
-      for (int64_t i = 0; i < rows; i += kSide) {
-        for (int64_t j = 0; j < columns; j += kSide) {
-          if constexpr (Size == 2 || Size == 4) {
-            if (i + kSide <= (j + kSide < columns ? rows : last) && j + kSide <= columns) {
-              transpose_square<Size, kSide>(to + j * line + i * Size, line, from + i * step + j * Size, step);
-              continue;
-            }
+      char* const to = memory_[0] + position.offset(nest_, nest_.stride[0]);
+      const char* const from = memory_[1] + position.offset(nest_, nest_.stride[1]);
+      for (int64_t j = 0; j < columns; j += kSide) {
+        int64_t done = 0;
+        if constexpr (Size == 2 || Size == 4) {
+          if (j + kSide <= columns) {
+            const int64_t squares = (j + kSide < columns ? rows : last) / kSide;
+            const TurnSquares turn = Size == 2 ? tiles().turn_squares_of_2 : tiles().turn_squares_of_4;
+            turn(squares, to + j * line, line, from + j * Size, step);
+            done = squares * kSide;
           }
+        }
+        for (int64_t i = done; i < rows; i += kSide) {
           for (int64_t c = j; c < std::min(j + kSide, columns); ++c) {
             const int64_t until = std::min({i + kSide, rows, c + 1 == columns ? last : rows});
             for (int64_t r = i; r < until; ++r) std::memcpy(to + c * line + r * Size, from + r * step + c * Size, Size);
@@ -342,21 +328,26 @@ bool is_transposition(const Nest& nest, int64_t size) {
 }
 
 void tile_transposed_rows(Nest& nest, int64_t size) {
-  constexpr int64_t kRows = 8, kShortest = 512, kLongest = 4096;
+  constexpr int64_t kRows = 8, kShortest = 256, kLongest = 4096, kPiece = 512;
   const int64_t bytes = nest.size[0] * size;
   if (nest.levels < 3 || nest.levels == kMaxLevels || bytes < kShortest || bytes > kLongest) return;
   if (nest.stride[0][0] != size || nest.stride[1][0] != size) return;
-  if (nest.size[1] <= kRows || nest.size[1] % kRows != 0) return;
   if (nest.is_linear(0, size) && is_streamed(nest.total * size)) return;
   const auto step = [&](int operand, int level) { return std::abs(nest.stride[operand][level]); };
   if (step(0, 1) >= step(0, 2) || step(1, 1) <= step(1, 2)) return;
-  for (int level = nest.levels; level > 3; --level) {
-    nest.size[level] = nest.size[level - 1];
-    for (int t = 0; t < 2; ++t) nest.stride[t][level] = nest.stride[t][level - 1];
-  }
-  nest.size[3] = nest.size[1] / kRows;
-  nest.size[1] = kRows;
-  for (int t = 0; t < 2; ++t) nest.stride[t][3] = kRows * nest.stride[t][1];
+  // As they are written, eight at a time; or side by side where they are read, until they are long enough.
+  const int split = follows_rows() ? 2 : 1;
+  const int64_t count = follows_rows() ? kPiece / bytes : kRows;
+  if (count <= 1 || nest.size[split] <= count || nest.size[split] % count != 0) return;
+  const int64_t other = 3 - split;
+  const auto split_up = [&](int64_t* of, int64_t inner, int64_t outer) {
+    for (int level = nest.levels; level > 3; --level) of[level] = of[level - 1];
+    of[2] = of[other];
+    of[1] = inner;
+    of[3] = outer;
+  };
+  split_up(nest.size, count, nest.size[split] / count);
+  for (int t = 0; t < 2; ++t) split_up(nest.stride[t], nest.stride[t][split], count * nest.stride[t][split]);
   ++nest.levels;
 }
 

@@ -49,8 +49,9 @@ bool moves_runs(const Nest& nest, OperatorKind kind, int64_t size);
 bool is_transposition(const Nest& nest, int64_t size);
 
 // A copy whose rows lie in another order than they are read in (heads of attention before positions) goes through memory on one side with jumps. In tiles
-// of eight rows it reads along, and writes what a few pages have: nearly as fast as the better of both orders, in the caches and from memory. What goes
-// past the caches, and any other copy, stays as it is.
+// of eight rows it reads along, and writes what a few pages have: nearly as fast as the better of both orders, in the caches and from memory. Machines that
+// follow rows (machine.h) write along, and of rows shorter than 512 bytes as many at a time as make these. What goes past the caches, and any other copy,
+// stays as it is.
 void tile_transposed_rows(Nest& nest, int64_t size);
 
 // Block i of the grid computes elements i * block_elements and on.

@@ -50,6 +50,16 @@ bool halves_vectors() {
 #endif
 }
 
+bool follows_rows() {
+#ifdef INFINIOP_X86_LEVELS
+  // AMD's with AVX-512 are Zen 4 and what came after it.
+  static const bool answer = has_beyond_v4() && __builtin_cpu_is("amd") && !halves_vectors();
+  return answer;
+#else
+  return false;
+#endif
+}
+
 bool asks_ahead() {
 #if defined(__x86_64__)
   static const bool answer = [] {

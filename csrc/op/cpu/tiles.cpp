@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "op/cpu/registers.h"
+#include "op/cpu/turn.h"
 #include "op/expression.h"
 
 namespace infiniop::cpu {
@@ -302,6 +303,16 @@ template <class T, class How>
   return all;
 }
 
+// Asks for a row that comes later, and for the place of the results of one that is computed with: of rows one after the other in memory each step would
+// either wait for it or compute. Always inline: gcc takes a function that only asks for memory for one without effect.
+[[gnu::always_inline]] inline void ask_for_row(const float* next, float* to, size_t length) {
+  constexpr size_t kLine = 64 / sizeof(float);
+  for (size_t i = 0; i < length; i += kLine) {
+    __builtin_prefetch(next + i, 0, 2);
+    __builtin_prefetch(to + i, 1, 2);
+  }
+}
+
 #include "infiniop/generated/short_rows.inc"
 
 // Four rows by as many columns as stay in registers.
@@ -371,18 +382,62 @@ void fill_lines(size_t bytes, void* out, const void* line, bool asks) {
   __builtin_memcpy(to + at, line, bytes - at);
 }
 
-void copy_rows(int64_t rows, size_t bytes, char* to, int64_t to_step, const char* from, int64_t from_step) {
+// Always inline, so that lengths that are known are.
+[[gnu::always_inline]] inline void copy_row(char* to, const char* from, size_t bytes) {
   using Half [[gnu::vector_size(32)]] = char;
-  for (int64_t row = 0; row < rows; ++row, to += to_step, from += from_step) {
-    size_t at = 0;
-    for (; at + 64 <= bytes; at += 64) {
-      Half first, second;
-      __builtin_memcpy(&first, from + at, 32);
-      __builtin_memcpy(&second, from + at + 32, 32);
-      __builtin_memcpy(to + at, &first, 32);
-      __builtin_memcpy(to + at + 32, &second, 32);
+  size_t at = 0;
+#pragma GCC unroll 8
+  for (; at + 64 <= bytes; at += 64) {
+    Half first, second;
+    __builtin_memcpy(&first, from + at, 32);
+    __builtin_memcpy(&second, from + at + 32, 32);
+    __builtin_memcpy(to + at, &first, 32);
+    __builtin_memcpy(to + at + 32, &second, 32);
+  }
+  if (at != bytes) __builtin_memcpy(to + at, from + at, bytes - at);
+}
+
+void copy_rows(const RowsToCopy& rows) {
+  const RowsToCopy r = rows;  // which nothing that is written can change
+  const auto copy = [&](size_t bytes) __attribute__((always_inline)) {
+    for (int64_t plane = 0; plane < r.planes; ++plane) {
+      char* to = r.to + plane * r.to_plane;
+      const char* from = r.from + plane * r.from_plane;
+      for (int64_t row = 0; row < r.rows; ++row, to += r.to_step, from += r.from_step) copy_row(to, from, bytes);
     }
-    if (at != bytes) __builtin_memcpy(to + at, from + at, bytes - at);
+  };
+  // The heads of most models.
+  switch (r.bytes) {
+    case 128:
+      return copy(128);
+    case 256:
+      return copy(256);
+    case 512:
+      return copy(512);
+    default:
+      return copy(r.bytes);
+  }
+}
+
+// Turned side by side first, and each line at once to where it belongs: where distances are powers of two all of them share the same few places of the
+// cache, and would leave it half written.
+template <class Element>
+void turn_squares(int64_t squares, char* to, int64_t to_step, const char* from, int64_t from_step) {
+  constexpr int kSize = sizeof(Element), kSide = kSquareRow / kSize, kCount = 16 / kSize;
+  using Part [[gnu::vector_size(16)]] = Element;
+  alignas(64) char turned[kSide][kSquareRow];
+  for (int64_t square = 0; square < squares; ++square, to += kSquareRow, from += kSide * from_step) {
+    for (int i = 0; i < kSide; i += kCount) {
+      for (int j = 0; j < kSide; j += kCount) {
+        Part rows[kCount];
+#pragma GCC unroll 16
+        for (int r = 0; r < kCount; ++r) __builtin_memcpy(&rows[r], from + (i + r) * from_step + j * kSize, 16);
+        turn<Part>(rows);
+#pragma GCC unroll 16
+        for (int c = 0; c < kCount; ++c) __builtin_memcpy(turned[j + c] + i * kSize, &rows[c], 16);
+      }
+    }
+    for (int j = 0; j < kSide; ++j) copy_row(to + j * to_step, turned[j], kSquareRow);
   }
 }
 
@@ -414,6 +469,8 @@ extern const Tiles INFINIOP_TILES = {
     multiply_tile<double>,
     fill_lines,
     copy_rows,
+    turn_squares<uint16_t>,
+    turn_squares<uint32_t>,
 };
 
 }  // namespace infiniop::cpu

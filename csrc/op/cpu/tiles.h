@@ -32,9 +32,20 @@ using ConvertTile = void (*)(size_t count, void* out, const void* in);
 // So many bytes, of which every kFillLine, and as many as are left of the last ones, are those of `line`. With `asks` what comes next is asked for.
 using FillLines = void (*)(size_t bytes, void* out, const void* line, bool asks);
 inline constexpr size_t kFillLine = 64;  // a multiple of every element's size
-// So many bytes to each of `rows` places, `to_step` bytes apart, from places that are `from_step` bytes apart: for rows so short that a call of memcpy
-// costs something. In vectors of 32 bytes, which no machine is slow with (machine.h).
-using CopyRows = void (*)(int64_t rows, size_t bytes, char* to, int64_t to_step, const char* from, int64_t from_step);
+// Rows so short that a call of memcpy costs something, in planes: steps are in bytes. In vectors of 32 bytes, which no machine is slow with (machine.h).
+struct RowsToCopy {
+  int64_t planes, rows, bytes;
+  char* to;
+  int64_t to_plane, to_step;
+  const char* from;
+  int64_t from_plane, from_step;
+};
+using CopyRows = void (*)(const RowsToCopy& rows);
+
+// Squares of elements of 2 or 4 bytes, whose rows are a line of the cache each, and become columns. So many, one below the other where they are read and
+// beside the other where they are written; rows are `from_step` and `to_step` bytes apart.
+inline constexpr int64_t kSquareRow = 64;
+using TurnSquares = void (*)(int64_t squares, char* to, int64_t to_step, const char* from, int64_t from_step);
 
 struct Tiles {
   MapTile map[kMaps][kComputed];  // null where the operator has no such type
@@ -53,6 +64,7 @@ struct Tiles {
   MultiplyTile multiply_f32, multiply_f64;
   FillLines fill;
   CopyRows copy_rows;
+  TurnSquares turn_squares_of_2, turn_squares_of_4;  // bytes
 };
 
 const Tiles& tiles();  // the best, or those that INFINIOP_CPU_LEVEL names

@@ -204,6 +204,8 @@ def short_rows_text(operator: Operator) -> list[str]:
     has_terms = any(isinstance(s, Reduce) and s.expression not in values(operator) for s in rows.steps)
     buffers = [*(["terms"] if has_terms else []), *(f"{name}_of_rows" for name in own)]
     known: list[str] = []  # what each row was reduced to by the steps so far
+    # In the first loop over elements: later ones are shorter, and end in what is asked for here.
+    asks = ["      if (row < next) ask_for_row(from + (row + kAtOnce) * length, to + row * length, length);"]
 
     def of_each_row(lines: list[str], count: str = "count") -> list[str]:
         return [f"    for (size_t row = 0; row < {count}; ++row) {{", *lines, "    }"]
@@ -214,8 +216,10 @@ def short_rows_text(operator: Operator) -> list[str]:
     def loop(target: str, expression: str, once: dict[str, str]) -> list[str]:
         """Of all elements of a row."""
         used = [name for name in values(operator) if is_used(name, expression)]
+        asking, asks[:] = asks[:], []
         return [
             *known,
+            *asking,
             *(f"      const T* {name}_of = {place(name)};" for name in used),
             f"      T* result = {target} + row * length;",
             *(f"      const T {name} = {typed(text)};" for name, text in once.items()),
@@ -238,6 +242,7 @@ def short_rows_text(operator: Operator) -> list[str]:
         ),
         "  for (size_t first = 0; first < rows; first += kAtOnce, from += kAtOnce * length, to += kAtOnce * length) {",
         "    const size_t count = rows - first < kAtOnce ? rows - first : kAtOnce;",
+        "    const size_t left = rows - first - count, next = left < kAtOnce ? left : kAtOnce;",
     ]
     for step in rows.steps:
         rest, once = hoisted(step.expression, values(operator))
