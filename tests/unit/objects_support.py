@@ -6,12 +6,14 @@ import os
 import sys
 import textwrap
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 
 import infinirt
+from infinirt import _core
 from installed import output_of
 
 # The device type under test; test_objects_backends.py runs the tests of the objects on others, too.
@@ -44,6 +46,15 @@ def contents(buffer: infinirt.Buffer) -> bytes:
     buffer.copy_to(out)
     (buffer.stream or buffer.device.default_stream).sync()
     return bytes(out)
+
+
+def nothing_stays_deferred() -> bool:
+    """Whether calls do what destructors could not. A GPU's driver runs some of these on a thread of its own and takes its time, those of earlier tests, too."""
+    end = time.monotonic() + PATIENCE
+    while _core.deferred_count() != 0 and time.monotonic() < end:
+        _core.drain_deferred()
+        time.sleep(0.001)
+    return _core.deferred_count() == 0
 
 
 @contextmanager

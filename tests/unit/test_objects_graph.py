@@ -7,10 +7,9 @@ import threading
 import weakref
 
 import pytest
-from objects_support import PATIENCE, TYPE, contents
+from objects_support import PATIENCE, TYPE, contents, nothing_stays_deferred
 
 import infinirt
-from infinirt import _core
 
 
 @pytest.fixture
@@ -138,7 +137,7 @@ def test_garbage_does_not_break_a_capture(device: infinirt.Device) -> None:
     blocking.sync()
     device.sync()
     assert contents(buffer) == b"\2" * 8
-    assert _core.deferred_count() == 0
+    assert nothing_stays_deferred()
     assert pool.attributes.used_mem_current == 0
 
 
@@ -170,7 +169,7 @@ def test_closing_a_stream_waits_for_the_end_of_its_capture(device: infinirt.Devi
     captured.graph.instantiate().launch(other)
     other.sync()
     assert seen == [1]
-    assert _core.deferred_count() == 0
+    assert nothing_stays_deferred()
 
 
 def test_graphs_keep_what_they_use(device: infinirt.Device, stream: infinirt.Stream) -> None:

@@ -8,10 +8,10 @@ import threading
 import weakref
 
 import pytest
-from objects_support import PATIENCE, TYPE, busy
+from objects_support import PATIENCE, TYPE, busy, nothing_stays_deferred
 
 import infinirt
-from infinirt import _core, runtime
+from infinirt import runtime
 
 
 @pytest.fixture
@@ -287,7 +287,7 @@ def test_destroying_an_event_in_a_host_function_waits_for_a_better_moment(
     stream.sync()
     assert holder == []
     stream.sync()  # any call on an object will do
-    assert _core.deferred_count() == 0
+    assert nothing_stays_deferred()
 
 
 def test_many_threads(device: infinirt.Device) -> None:
