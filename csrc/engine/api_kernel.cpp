@@ -46,8 +46,6 @@ infinirtError_t check_cooperative(const Kernel& kernel, dim3 grid, dim3 block, s
 // A computation that takes no longer runs in the thread that launches it, with the help of workers that are awake: waking one and being woken by it costs
 // a tenth of this at best.
 constexpr uint64_t kRunsInCaller_ns = 50000;
-// So does one that takes no longer than this, where the program is about to wait for it, as far as its last calls tell.
-constexpr uint64_t kRunsAhead_ns = 2000000;
 
 struct LaunchOptions {
   bool cooperative = false;
@@ -124,10 +122,6 @@ infinirtError_t launch(const void* func, dim3 grid, dim3 block, void** args, siz
     }
   }
   if ((error = keep_arguments(&work))) return error;
-  const bool is_middling = computation_ns > kRunsInCaller_ns && computation_ns <= kRunsAhead_ns;
-  if (is_middling && stream->timeline->guess.may_run_ahead() && run_ahead(*stream, work)) {
-    return launch_blocking() ? take_async_error(device) : infinirtSuccess;
-  }
   return submit(*stream, work);
 }
 

@@ -119,6 +119,30 @@ void note_memory_use(const ExecProgram& program, const EngineDevice& user) {
 
 bool calls_vendor(const NodeBody& body) { return body.work.type == WorkType::Copy && calls_vendor(body.work.copy); }
 
+uint64_t computation_ns(const NodeBody& body) {
+  switch (body.type) {
+    case infinirtGraphNodeTypeKernel:
+    case infinirtGraphNodeTypeMemcpy:
+    case infinirtGraphNodeTypeMemset:
+      return computation_ns(*body.device->engine, body.work);
+    case infinirtGraphNodeTypeEmpty:
+    case infinirtGraphNodeTypeGraph:  // the marker before its nodes
+    case infinirtGraphNodeTypeEventRecord:
+    case infinirtGraphNodeTypeMemAlloc:
+    case infinirtGraphNodeTypeMemFree:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+void ExecProgram::note(const NodeBody& body) {
+  const uint64_t body_ns = computation_ns(body);
+  calls_vendor |= infinirt::calls_vendor(body);
+  computes &= body_ns > 0;
+  ns += body_ns;
+}
+
 bool calls_vendor(const GraphRun& run) {
   return run.program->calls_vendor || std::any_of(run.events.begin(), run.events.end(), [](const RunEvent& event) {
            return !event.event && event.point.awaits_vendor();
@@ -279,9 +303,10 @@ infinirtError_t launch_graph(GraphExec& exec, infinirtGraphExec_t handle, Stream
   Work work;
   work.type = WorkType::Graph;
   work.graph.run = run;
-  // From the moment it is enqueued the run may finish, and the executable graph go with it if another thread destroys it.
+  work.graph.computes_ns = exec.shape->is_chain && run->program->computes ? 1 + run->program->ns : 0;
+  // From here on the run may finish, and the executable graph go with it if another thread destroys it.
   const GraphMemoryEffects memory = exec.memory;
-  const Point point = enqueue(stream, work);
+  const Point point = enqueue_or_run(stream, work);
   if (!point.timeline) {
     dispose_work(work);
     return stream_destroyed_meanwhile();

@@ -34,6 +34,7 @@ struct ExecShape {
   std::vector<uint32_t> dependency_counts;
   std::vector<uint32_t> roots;
   uint32_t sinks = 0;
+  bool is_chain = false;  // one node after the other
   std::vector<std::pair<uint64_t, uint32_t>> by_source;  // id of the graph's node → node, sorted
   std::vector<uint32_t> event_nodes;        // records and waits, ascending
 
@@ -42,12 +43,19 @@ struct ExecShape {
 
 bool calls_vendor(const NodeBody& body);
 
+// As computation_ns() of work: 0 where it runs code of the user or may wait for somebody.
+uint64_t computation_ns(const NodeBody& body);
+
 // What setters and updates change. Launches keep the one they were given.
 struct ExecProgram {
   std::vector<NodeBodyPtr> bodies;
   std::vector<uint8_t> enabled;
   UserObjectSet user_objects;
   bool calls_vendor = false;  // some body does, or did before an update
+  bool computes = true;       // all bodies do, and did before updates
+  uint64_t ns = 0;            // about how long they take then, one after the other, whether they are enabled or not
+
+  void note(const NodeBody& body);  // that it is one of the bodies
 
   // Devices whose memory is used, one bit each (see `users` in EngineDevice).
   uint64_t devices() const;

@@ -77,6 +77,8 @@ class Flattener {
       shape->successor_begin[i + 1] += shape->successor_begin[i];
     }
     shape->successors.resize(shape->successor_begin[count]);
+    // One edge less than nodes, and one end on either side.
+    shape->is_chain = shape->roots.size() == 1 && shape->sinks == 1 && shape->successors.size() + 1 == count;
     auto place = shape->successor_begin;
     for (size_t i = 0; i < count; ++i) {
       for (uint32_t dependency : dependencies_[i]) shape->successors[place[dependency]++] = static_cast<uint32_t>(i);
@@ -92,7 +94,7 @@ class Flattener {
     const auto index = static_cast<uint32_t>(program->bodies.size());
     const bool event = body->type == infinirtGraphNodeTypeEventRecord || body->type == infinirtGraphNodeTypeWaitEvent;
     if (event) shape->event_nodes.push_back(index);
-    program->calls_vendor |= calls_vendor(*body);
+    program->note(*body);
     program->bodies.push_back(std::move(body));
     program->enabled.push_back(1);
     dependencies_.push_back(std::move(before));

@@ -115,7 +115,9 @@ class Editor {
   }
 
   void replace(ExecProgram& program, uint32_t index, NodeBodyPtr body) {
-    program.calls_vendor |= calls_vendor(*body);
+    const uint64_t before = computation_ns(*program.bodies[index]);
+    program.note(*body);
+    program.ns -= before;
     program.bodies[index].swap(body);
     dropped_bodies_.push_back(std::move(body));
   }

@@ -44,21 +44,9 @@ RestingStreams& resting_streams() {
   return *instance;
 }
 
-// Runs no code of the user, waits for nobody, and may therefore run on any thread.
+// Runs no code of the user, waits for nobody, and may therefore run on any thread. The same before and after it has run.
 bool merely_computes(const Stream& stream, const Work& work) {
-  switch (work.type) {
-    case WorkType::Nothing:
-    case WorkType::Record:
-      return true;
-    case WorkType::Copy:
-      return !work.copy.other && stream.device->engine->inline_limit() > 0;
-    case WorkType::Fill:
-      return stream.device->engine->inline_limit() > 0;
-    case WorkType::Kernel:
-      return work.kernel.block_ns > 0;  // infinirtXLaunchComputation, whose contract it is
-    default:
-      return false;
-  }
+  return computation_ns(*stream.device->engine, work) > 0;
 }
 
 // A thread that is inside a vendor's library may hold its locks until the device has come to rest: work that needs that library must
@@ -254,6 +242,28 @@ Stream* per_thread_stream(ThreadState& ts) {
   return mine.stream;
 }
 
+// Runs work in the calling thread, in the stream's order, if the stream is idle right now; a null timeline otherwise, with nothing done.
+Point run_ahead(Stream& stream, Work& work) {
+  const RareWaitScope waiting;
+  if (!begin_inline(stream)) return {};
+  const Point done = run_here(stream, work);
+  if (stream.run_for_waiter(done)) schedule(&stream);
+  done.timeline->guess.ran_ahead(done.value);
+  return done;
+}
+
+// The launch of a graph at the head of the stream. False: it goes on elsewhere, and graph_work_finished() brings the stream back.
+bool start_graph(Stream& stream) {
+  GraphRun* run = std::exchange(stream.batch->work.graph.run, nullptr);
+  run->issued = stream.batch->issued;
+  run->position = stream.batch->value;
+  if (stream.device->sticky_error.load(std::memory_order_relaxed) != 0) {
+    drop_graph_run(run);
+    return true;
+  }
+  return start_graph_run(run, stream);
+}
+
 }  // namespace
 
 bool launch_blocking() {
@@ -292,15 +302,7 @@ bool Stream::run(int budget) {
     if (work.type == WorkType::Wait) {
       if (work.wait.timeline->park(this, work.wait.value)) return false;  // wake() brings us back
     } else if (work.type == WorkType::Graph) {
-      GraphRun* graph_run = work.graph.run;
-      work.graph.run = nullptr;
-      graph_run->issued = batch->issued;
-      graph_run->position = batch->value;
-      if (device->sticky_error.load(std::memory_order_relaxed) != 0) {
-        drop_graph_run(graph_run);
-      } else if (!start_graph_run(graph_run, *this)) {
-        return false;  // graph_work_finished() brings us back
-      }
+      if (!start_graph(*this)) return false;
     } else if (work.type == WorkType::Step) {
       if (!run_step(*this, *device, work.step, false)) return false;  // finish_step() brings us back
     } else {
@@ -316,7 +318,11 @@ bool Stream::run_for_waiter(const Point& point) {
     if (point.reached() || !merely_computes(*this, batch->work)) return true;
     if (observed() && batch->began == 0) [[unlikely]]
       batch->began = observed_ticks();
-    execute_work(*device, batch->work, {this, &batch->issued, false});
+    if (batch->work.type == WorkType::Graph) {
+      if (!start_graph(*this)) return false;
+    } else {
+      execute_work(*device, batch->work, {this, &batch->issued, false});
+    }
     finish_head(*this);
   }
 }
@@ -333,15 +339,6 @@ void Stream::fail_step(infinirtError_t error, const char* message) { report_asyn
 
 void Stream::run_parallel(int64_t count, int64_t grain, void (*body)(long long, long long, void*), void* context) {
   run_step_parallel(count, grain, body, context);
-}
-
-bool run_ahead(Stream& stream, Work& work) {
-  const RareWaitScope waiting;
-  if (!begin_inline(stream)) return false;
-  const Point done = run_here(stream, work);
-  if (stream.run_for_waiter(done)) schedule(&stream);
-  done.timeline->guess.ran_ahead(done.value);
-  return true;
 }
 
 infinirtError_t submit_step(Stream& stream, Work& work, bool in_caller) {
@@ -393,6 +390,44 @@ Point enqueue(Stream& stream, const Work& work) {
   return {stream.timeline, value};
 }
 
+uint64_t computation_ns(const Engine& engine, const Work& work) {
+  constexpr double kByte_ns = 0.1;
+  const auto moving = [&engine](const auto& moved) -> uint64_t {
+    if (engine.inline_limit() == 0) return 0;
+    const double bytes =
+        static_cast<double>(moved.width) * static_cast<double>(moved.height) * static_cast<double>(moved.depth);
+    return 1 + static_cast<uint64_t>(kByte_ns * bytes);
+  };
+  switch (work.type) {
+    case WorkType::Nothing:
+    case WorkType::Record:
+      return 1;
+    case WorkType::Copy:
+      return work.copy.other ? 0 : moving(work.copy);
+    case WorkType::Fill:
+      return moving(work.fill);
+    case WorkType::Kernel:
+      return uint64_t{work.kernel.block_ns} * work.kernel.grid[0] * work.kernel.grid[1] * work.kernel.grid[2];
+    case WorkType::Graph:
+      return work.graph.computes_ns;
+    default:
+      return 0;
+  }
+}
+
+Point enqueue_or_run(Stream& stream, Work& work) {
+  // What takes longer goes to a worker, however soon the program has waited so far; so does what takes no time, which nobody waits for.
+  constexpr uint64_t kRunsAhead_ns = 2000000;
+  stream.timeline->guess.gives_work();
+  const uint64_t ns = computation_ns(*stream.device->engine, work);
+  if (ns > 1 && ns <= kRunsAhead_ns && stream.timeline->guess.may_run_ahead()) {
+    if (const Point done = run_ahead(stream, work); done.timeline) return done;
+  }
+  const Point done = enqueue(stream, work);
+  if (done.timeline) done.timeline->guess.left_to_worker(ns > 1);  // now: waking the worker took its time
+  return done;
+}
+
 infinirtError_t submit(Stream& stream, Work& work) {
   infinirtError_t error = check_device(*stream.device);
   if (error != infinirtSuccess) {
@@ -407,14 +442,11 @@ infinirtError_t submit(Stream& stream, Work& work) {
       return error;
     }
   }
-  stream.timeline->guess.gives_work();
-  const bool computes = work.type == WorkType::Kernel && work.kernel.block_ns > 0;
-  const Point done = enqueue(stream, work);
+  const Point done = enqueue_or_run(stream, work);
   if (!done.timeline) {
     dispose_work(work);
     return stream_destroyed_meanwhile();
   }
-  done.timeline->guess.left_to_worker(computes);  // now: waking the worker took its time
   // Host functions and steps stay asynchronous: one may wait for what its caller does next.
   const bool waits = launch_blocking() && work.type != WorkType::Host && work.type != WorkType::Callback &&
                      work.type != WorkType::Step;

@@ -93,8 +93,9 @@ Stream* resolve_stream(ThreadState& ts, infinirtStream_t handle, infinirtError_t
 // The stream that calls without a stream argument use.
 Stream* implicit_stream(ThreadState& ts);
 
-// The entry for all asynchronous work: checks the device, records the work if the stream captures, else enqueues it.
-// On failure the work is disposed of and nothing has changed.
+// The entry for all asynchronous work: checks the device, records the work if the stream captures, else enqueues it, or runs
+// it here if the program is about to wait for it, as far as its last calls tell (wait_guess.h): a lock that the thread may
+// hold for an interpreter is given away meanwhile, as in a wait. On failure the work is disposed of and nothing has changed.
 infinirtError_t submit(Stream& stream, Work& work);
 
 // INFINIRT_LAUNCH_BLOCKING=1: device work is complete when the call that enqueued it returns, so that a debugger or a
@@ -104,10 +105,12 @@ bool launch_blocking();
 // As submit() for a step; its function is called here if the stream is idle and `in_caller` says so.
 infinirtError_t submit_step(Stream& stream, Work& work, bool in_caller);
 
-// Runs a computation in the calling thread, in the stream's order, if the stream is idle right now; false otherwise, with
-// nothing done. For one that the program is about to wait for (wait_guess.h): a lock that the thread may hold for an
-// interpreter is given away meanwhile, as in a wait.
-bool run_ahead(Stream& stream, Work& work);
+// About how long work takes that runs no code of the user and waits for nobody, so that any thread may do it: a computation of
+// infinirtXLaunchComputation, a copy or a set of memory that the host reaches, a place in the order. 0: it is something else.
+uint64_t computation_ns(const Engine& engine, const Work& work);
+
+// As enqueue(), or runs the work here (see submit).
+Point enqueue_or_run(Stream& stream, Work& work);
 
 // Only enqueues (no capture, no checks); returns the point at which the work is done, ordering with the legacy stream included.
 // A null timeline when the stream was destroyed meanwhile: the work is then still the caller's.

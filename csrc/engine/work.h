@@ -93,6 +93,7 @@ struct StepWork {
 
 struct GraphWork {
   GraphRun* run;  // owned by the launch
+  uint64_t computes_ns;  // about how long it takes if it is a chain of nodes that merely compute; else 0
 };
 
 struct Work {

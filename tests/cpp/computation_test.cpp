@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <iterator>
 #include <thread>
 #include <vector>
@@ -186,6 +187,160 @@ TEST(who_always_waits_at_once_computes_in_the_launch) {
   CHECK(runs_elsewhere());  // the two streams could have computed side by side
   CHECK_EQ(infinirtStreamDestroy(other), infinirtSuccess);
   CHECK_EQ(infinirtStreamDestroy(stream), infinirtSuccess);
+}
+
+// So do copies and sets that are too large for the calling thread otherwise.
+TEST(copies_and_sets_run_in_the_call_for_who_always_waits_at_once) {
+  constexpr size_t kBytes = 16 << 20, kTooMany = 64 << 20;
+  constexpr int64_t kLeast_ns = 20000;  // that half of so many bytes take on any machine
+  infinirtStream_t stream;
+  REQUIRE(infinirtStreamCreate(&stream) == infinirtSuccess);
+  void *from, *to;
+  REQUIRE(infinirtMalloc(&from, kTooMany) == infinirtSuccess);
+  REQUIRE(infinirtMalloc(&to, kTooMany) == infinirtSuccess);
+  const auto own_ns = [] {
+    timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
+  };
+  for (const bool copies : {true, false}) {
+    // Whether it was done when the call returned, with the work of this thread.
+    const auto runs_here = [&](size_t bytes) {
+      const int64_t before = own_ns();
+      CHECK_EQ(copies ? infinirtMemcpyAsync(to, from, bytes, infinirtMemcpyDeviceToDevice, stream)
+                      : infinirtMemsetAsync(to, 5, bytes, stream),
+               infinirtSuccess);
+      return own_ns() - before > kLeast_ns && infinirtStreamQuery(stream) == infinirtSuccess;
+    };
+    bool is_known = false, is_left = false, is_left_if_long = false;
+    for (int i = 0; i < 2000 && !(is_known && is_left && is_left_if_long); ++i) {
+      std::this_thread::sleep_for(std::chrono::microseconds(300));  // the workers sleep again
+      if (runs_here(kBytes)) {
+        is_known = true;
+        is_left = is_left || !runs_here(kBytes);  // nobody waited for the one before
+      }
+      CHECK_EQ(infinirtStreamSynchronize(stream), infinirtSuccess);
+      if (i % 20 != 19) continue;
+      is_left_if_long = is_left_if_long || !runs_here(kTooMany);
+      CHECK_EQ(infinirtStreamSynchronize(stream), infinirtSuccess);
+    }
+    CHECK(is_known);
+    CHECK(is_left);
+    CHECK(is_left_if_long);
+  }
+  unsigned char last = 0;
+  CHECK_EQ(infinirtMemcpy(&last, static_cast<char*>(to) + kBytes - 1, 1, infinirtMemcpyDeviceToHost), infinirtSuccess);
+  CHECK_EQ(last, 5);
+  for (void* memory : {from, to}) CHECK_EQ(infinirtFree(memory), infinirtSuccess);
+  CHECK_EQ(infinirtStreamDestroy(stream), infinirtSuccess);
+}
+
+namespace {
+
+// What `enqueue` gives to the stream, as a graph.
+template <class Enqueue>
+infinirtGraphExec_t captured(infinirtStream_t stream, Enqueue&& enqueue) {
+  infinirtGraph_t graph;
+  infinirtGraphExec_t exec;
+  REQUIRE(infinirtStreamBeginCapture(stream, infinirtStreamCaptureModeThreadLocal) == infinirtSuccess);
+  enqueue();
+  REQUIRE(infinirtStreamEndCapture(stream, &graph) == infinirtSuccess);
+  REQUIRE(infinirtGraphInstantiate(&exec, graph, 0) == infinirtSuccess);
+  REQUIRE(infinirtGraphDestroy(graph) == infinirtSuccess);
+  return exec;
+}
+
+}  // namespace
+
+// And graphs of such work, if it is a chain; those with code of the user, or with branches, are a worker's.
+TEST(graphs_that_only_compute_run_in_the_launch_for_who_always_waits_at_once) {
+  constexpr unsigned long long kMiddle = 50000;
+  infinirtStream_t stream, beside;
+  infinirtEvent_t forked, joined;
+  REQUIRE(infinirtStreamCreate(&stream) == infinirtSuccess);
+  REQUIRE(infinirtStreamCreate(&beside) == infinirtSuccess);
+  REQUIRE(infinirtEventCreate(&forked) == infinirtSuccess);
+  REQUIRE(infinirtEventCreate(&joined) == infinirtSuccess);
+  Places places(3), others(3);
+  const auto chain = captured(stream, [&] {
+    CHECK_EQ(places.launch(kMiddle, stream), infinirtSuccess);
+    CHECK_EQ(others.launch(kMiddle, stream), infinirtSuccess);
+  });
+  const auto with_function = captured(stream, [&] {
+    CHECK_EQ(places.launch(kMiddle, stream), infinirtSuccess);
+    CHECK_EQ(infinirtLaunchHostFunc(stream, [](void*) {}, nullptr), infinirtSuccess);
+    CHECK_EQ(others.launch(kMiddle, stream), infinirtSuccess);
+  });
+  const auto with_branches = captured(stream, [&] {
+    CHECK_EQ(infinirtEventRecord(forked, stream), infinirtSuccess);
+    CHECK_EQ(infinirtStreamWaitEvent(beside, forked, 0), infinirtSuccess);
+    CHECK_EQ(places.launch(kMiddle, stream), infinirtSuccess);
+    CHECK_EQ(others.launch(kMiddle, beside), infinirtSuccess);
+    CHECK_EQ(infinirtEventRecord(joined, beside), infinirtSuccess);
+    CHECK_EQ(infinirtStreamWaitEvent(stream, joined, 0), infinirtSuccess);
+  });
+  const auto me = std::this_thread::get_id();
+  // Whether it was done when the call returned, by this thread.
+  const auto runs_here = [&](infinirtGraphExec_t exec, int times) {
+    bool found = false;
+    for (int i = 0; i < times && !found; ++i) {
+      std::this_thread::sleep_for(std::chrono::microseconds(300));  // the workers sleep again
+      for (Places* each : {&places, &others}) std::fill(each->ran.begin(), each->ran.end(), std::thread::id());
+      CHECK_EQ(infinirtGraphLaunch(exec, stream), infinirtSuccess);
+      found = infinirtStreamQuery(stream) == infinirtSuccess && places.any(me) && others.any(me);
+      CHECK_EQ(infinirtStreamSynchronize(stream), infinirtSuccess);
+      CHECK(!places.any(std::thread::id()) && !others.any(std::thread::id()));
+    }
+    return found;
+  };
+  CHECK(runs_here(chain, 5000));
+  CHECK(!runs_here(with_function, 50));
+  CHECK(!runs_here(with_branches, 50));
+  CHECK(runs_here(chain, 5000));
+  for (infinirtGraphExec_t exec : {chain, with_function, with_branches})
+    CHECK_EQ(infinirtGraphExecDestroy(exec), infinirtSuccess);
+  for (infinirtEvent_t event : {forked, joined}) CHECK_EQ(infinirtEventDestroy(event), infinirtSuccess);
+  for (infinirtStream_t each : {stream, beside}) CHECK_EQ(infinirtStreamDestroy(each), infinirtSuccess);
+}
+
+// Only one launch of an executable graph runs at a time, whichever threads would do it.
+TEST(launches_of_one_graph_by_threads_that_wait_take_turns) {
+  static long cell;
+  cell = 0;
+  const auto add = [](const infinirtXBlock*, void**) -> infinirtError_t {
+    cell = cell + 1;  // whoever runs the graph is alone, and sees what came before
+    return infinirtSuccess;
+  };
+  static infinirtError_t (*const kernel)(const infinirtXBlock*, void**) = add;
+  const infinirtXKernelInfo info{"count", kernel, nullptr, 0, 0};
+  REQUIRE(infinirtXRegisterKernel(&info) == infinirtSuccess);
+  constexpr int kThreads = 4, kRounds = 400;
+  infinirtStream_t first;
+  REQUIRE(infinirtStreamCreateWithFlags(&first, infinirtStreamNonBlocking) == infinirtSuccess);
+  const auto exec = captured(first, [&] {
+    for (int i = 0; i < 3; ++i) {
+      CHECK_EQ(infinirtXLaunchComputation(reinterpret_cast<const void*>(kernel), {1, 1, 1}, nullptr, 20000, first),
+               infinirtSuccess);
+    }
+  });
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      infinirtStream_t own;
+      REQUIRE(infinirtStreamCreateWithFlags(&own, infinirtStreamNonBlocking) == infinirtSuccess);
+      for (int i = 1; i <= kRounds; ++i) {
+        CHECK_EQ(infinirtGraphLaunch(exec, own), infinirtSuccess);
+        if (i % 5 != 0) CHECK_EQ(infinirtStreamSynchronize(own), infinirtSuccess);
+        if (i % 50 == 0) std::this_thread::sleep_for(std::chrono::microseconds(300));
+      }
+      CHECK_EQ(infinirtStreamSynchronize(own), infinirtSuccess);
+      CHECK_EQ(infinirtStreamDestroy(own), infinirtSuccess);
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  CHECK_EQ(cell, 3L * kThreads * kRounds);
+  CHECK_EQ(infinirtGraphExecDestroy(exec), infinirtSuccess);
+  CHECK_EQ(infinirtStreamDestroy(first), infinirtSuccess);
 }
 
 TEST(a_thread_that_waits_runs_no_code_of_the_user) {
