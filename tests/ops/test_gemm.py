@@ -102,6 +102,25 @@ def test_sizes(dtype: str, m: int, n: int, k: int) -> None:
 
 @on_devices
 @pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize(
+    ("m", "n", "k"), [(1, 64, 1), (13, 64, 300), (65, 128, 200), (6, 192, 64), (40, 1024, 24)]
+)
+def test_small_matrices(dtype: str, m: int, n: int, k: int) -> None:
+    """Their columns are a multiple of what registers hold, so that the CPU multiplies floats where they lie: whole blocks of rows, and what is left."""
+    a, b = numbers(dtype, (3, m, k), 1), numbers(dtype, (3, k, n), 2)
+    gaps = numbers(dtype, (3, m + 2, k + 5), 4)[:, 1 : m + 1, 3 : k + 3]
+    for left, right in ((a, b), (a[0], b[1]), (gaps, b), (a, b[:1]), (a[::-1], b)):
+        shape = (m, n) if left.ndim == 2 else (3, m, n)
+        what = f"{left.shape} {left.strides} {right.shape}"
+        for beta in (0, 1):
+            c = np.full(shape, np.nan).astype(NUMPY[dtype]) if beta == 0 else numbers(dtype, shape, 3)
+            check(dtype, c, left, right, 1, beta, what)
+    wide = numbers(dtype, (k, n + 16), 5)[:, :n]
+    check(dtype, numbers(dtype, (m, n + 3), 3)[:, :n], a[0], wide, 1, 1, "b and c with gaps")
+
+
+@on_devices
+@pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("few", [1, 2, 3, 4, 5, 6, 7, 8, 9])
 def test_few_rows_of_one_and_many_of_the_other(dtype: str, few: int) -> None:
     """Kernels of their own take these: a row for each token, times weights that have a row for each result."""

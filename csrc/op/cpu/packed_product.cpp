@@ -77,7 +77,8 @@ template <class Element>
                                                          int64_t depth) {
   constexpr int64_t kAhead = 4 * 64 / sizeof(Element);
   const int64_t later = done + kAhead;
-  return later < depth ? from + row * step + later : from + (row + kPanel) * step + (later - depth);
+  if (later < depth) return from + row * step + later;
+  return from + (row + kPanel) * step + (later - depth < depth ? later - depth : 0);
 }
 
 // Rows of lanes as columns of `to`, whose rows are kPanel long.
@@ -283,6 +284,11 @@ template <int Rows, bool AsksForColumns = false>
 using MultiplyBlock = decltype(&multiply_block<1>);
 
 bool is_multiplied_in_place(const PackedProduct& p) {
+  // Sums of more lines would end in other bits here than in panels, and which it is depends on the number of threads.
+  if (p.depth > kDepth) return false;
+  // A line of the cache from each row of b, all in the same few places: in panels they lie side by side.
+  constexpr int64_t kPage = 4096 / sizeof(float);
+  if (kLanes < 16 && p.b_row % kPage == 0) return false;
   return p.dtype == INFINI_DTYPE_F32 && p.a_column == 1 && p.b_column == 1 && p.c_column == 1 && p.alpha == 1 &&
          (p.beta == 0 || p.beta == 1) && p.columns % kBlockColumns == 0 &&
          p.columns * p.depth * int64_t{sizeof(float)} <= kMostInPlace;
