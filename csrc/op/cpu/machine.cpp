@@ -12,6 +12,12 @@ namespace {
 // A level that was asked for has nothing beyond it.
 bool has_beyond_v4() { return &tiles() == &tiles_v4 && !asked_for_level(); }
 
+// AMD's with AVX-512 are Zen 4 and what came after it.
+bool is_after_zen4() {
+  static const bool answer = has_beyond_v4() && __builtin_cpu_is("amd") && !halves_vectors();
+  return answer;
+}
+
 }  // namespace
 #endif
 
@@ -52,11 +58,17 @@ bool halves_vectors() {
 
 bool follows_rows() {
 #ifdef INFINIOP_X86_LEVELS
-  // AMD's with AVX-512 are Zen 4 and what came after it.
-  static const bool answer = has_beyond_v4() && __builtin_cpu_is("amd") && !halves_vectors();
-  return answer;
+  return is_after_zen4();
 #else
   return false;
+#endif
+}
+
+bool streams_results() {
+#ifdef INFINIOP_X86_LEVELS
+  return !is_after_zen4();
+#else
+  return true;
 #endif
 }
 

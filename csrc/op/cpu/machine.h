@@ -26,4 +26,8 @@ bool halves_vectors();
 // they are written. On AMD's Zen 5 (8 MiB of heads of 512 bytes: 117 us, in tiles of eight rows 135); not on Zen 4.
 bool follows_rows();
 
+// Whether results of element-wise operators and copies that do not fit into the caches are written past them (streaming.h). Not on AMD's Zen 5, where relu
+// of 32 MiB by one thread takes 1.9 to 2.7 ms like that and 1.1 otherwise, and sums of two tensors take the same; fills gain there, too.
+bool streams_results();
+
 }  // namespace infiniop::cpu
