@@ -77,6 +77,120 @@ def test_a_look_at_device_memory_is_nothing_to_speak_of(tmp_path: Path) -> None:
     assert done.stderr.strip() == "infinirt sanitize: nothing found"
 
 
+def sanitized(tmp_path: Path, text: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    script = tmp_path / "script.py"
+    script.write_text(text)
+    return subprocess.run(
+        [sys.executable, "-m", "infinirt", "sanitize", script],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        env={**os.environ, **environment},
+    )
+
+
+REFUSED = """
+import infinicore, infinirt
+try:
+    infinirt.Device("cpu").allocate(10).copy_from(bytes(11))
+except ValueError as error:
+    print("refused:", error)
+try:
+    infinicore.ones([2, 3]) + infinicore.ones([2, 4])
+except ValueError as error:
+    print("refused:", error)
+"""
+
+
+def test_memory_that_goes_with_an_exception_does_not_replace_it(tmp_path: Path) -> None:
+    done = sanitized(tmp_path, REFUSED)
+    assert done.stdout.count("refused:") == 2, done.stderr
+    assert done.stderr.strip() == "infinirt sanitize: nothing found"
+
+
+REFERRED_TO = """
+import atexit, logging, signal, threading, time
+import infinirt
+buffer = infinirt.Device("cpu").allocate(64)
+class Handler(logging.Handler):
+    def emit(self, record): pass
+logging.getLogger().addHandler(Handler())
+signal.signal(signal.SIGTERM, lambda *_: None)
+atexit.register(print, "dropped")
+atexit.unregister(print)
+@atexit.register
+def at_the_end():
+    print("has", buffer.size, seen)
+seen = []
+threading.Thread(target=lambda: (time.sleep(0.1), seen.append(1))).start()
+"""
+
+
+def test_what_outlives_a_program_and_refers_to_its_names_is_no_leak(tmp_path: Path) -> None:
+    done = sanitized(tmp_path, REFERRED_TO)
+    assert done.stdout == "has 64 [1]\n", done.stderr
+    assert done.stderr.strip() == "infinirt sanitize: nothing found"
+
+
+KEPT_BY_A_GRAPH = """
+import time
+import infinirt
+def launched(device, stream):
+    buffer = device.allocate(64)
+    with infinirt.capture(stream) as recorded:
+        buffer.fill(1, stream=stream)
+    recorded.graph.instantiate().launch(stream)
+device = infinirt.Device("cpu")
+stream = device.create_stream()
+launched(device, stream)
+time.sleep(0.05)
+device.allocate(64)
+launched(device, stream)
+"""
+
+
+def test_memory_that_a_graph_kept_is_free_when_its_launch_is_over(tmp_path: Path) -> None:
+    assert sanitized(tmp_path, KEPT_BY_A_GRAPH).stderr.strip() == "infinirt sanitize: nothing found"
+
+
+FAILING = """
+import ctypes
+import infinirt
+from infinirt import runtime as rt
+@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+def fail(block, args):
+    return {code}
+library = rt_library = ctypes.CDLL(infinirt.__path__[0] + "/lib/libinfinirt.so.1")
+class Info(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("sizes", ctypes.c_void_p), ("count", ctypes.c_size_t), ("flags", ctypes.c_uint)]
+info = Info(b"fail", ctypes.cast(fail, ctypes.c_void_p), None, 0, 0)
+assert library.infinirtXRegisterKernel(ctypes.byref(info)) == 0
+device = infinirt.Device("cpu")
+stream, buffer = device.create_stream(), device.allocate(64)
+buffer.fill(1, stream=stream)
+assert rt.infinirtLaunchKernel(ctypes.cast(fail, ctypes.c_void_p).value, (1, 1, 1), (1, 1, 1), 0, 0, stream.handle)[0] == 0
+try:
+    stream.sync()
+except infinirt.InfiniRTError as error:
+    print("failed:", type(error).__name__)
+{after}
+"""
+
+
+def test_a_wait_that_tells_of_a_failure_has_waited(tmp_path: Path) -> None:
+    done = sanitized(tmp_path, FAILING.format(code=1, after="buffer.fill(2); device.sync()"))
+    assert "failed:" in done.stdout, done.stderr
+    assert done.stderr.strip() == "infinirt sanitize: nothing found"
+
+
+def test_a_device_that_has_failed_for_good_is_no_failure_of_the_checker(tmp_path: Path) -> None:
+    done = sanitized(tmp_path, FAILING.format(code=719, after=""))
+    assert "failed: StickyError" in done.stdout, done.stderr
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "the device has failed" in done.stderr
+
+
 EXAMPLES = [
     "cpu_kernel", "graph_capture", "infinicore_runtime", "memory_pools", "numpy_and_dlpack", "streams_and_events",
     "two_devices", "data_parallel",

@@ -13,7 +13,10 @@ namespace {
 struct Deferred {
   DeferredAction action;
   void* data;
+  bool late;  // let go of by a callback of the runtime
 };
+
+thread_local bool t_drops_late = false;
 
 struct Waiting {
   std::mutex mutex;
@@ -48,9 +51,11 @@ void do_or_defer(DeferredAction action, void* data) {
   if (action(data) == Outcome::Done) return;
   Waiting& list = waiting();
   std::lock_guard guard(list.mutex);
-  list.items.push_back({action, data});
+  list.items.push_back({action, data, is_in_host_function()});
   deferred_count.store(list.items.size(), std::memory_order_relaxed);
 }
+
+bool drops_late() { return t_drops_late; }
 
 void drain_deferred_slow() {
   if (captures_under_way.load(std::memory_order_relaxed) > 0) return;
@@ -68,7 +73,10 @@ void drain_deferred_slow() {
       list.items.pop_front();
       deferred_count.store(list.items.size(), std::memory_order_relaxed);
     }
-    if (item.action(item.data) == Outcome::Done) {
+    t_drops_late = item.late;
+    const Outcome outcome = item.action(item.data);
+    t_drops_late = false;
+    if (outcome == Outcome::Done) {
       attempt = 0;  // it is possible now: go on until the list is empty
       continue;
     }

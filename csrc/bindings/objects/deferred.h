@@ -19,6 +19,8 @@ using DeferredAction = Outcome (*)(void* data);
 void do_or_defer(DeferredAction action, void* data);
 
 extern std::atomic<size_t> deferred_count;
+/// Whether this thread now does what the end of a graph's launch, or of a host function, has let go of: their work is over.
+bool drops_late();
 /// How many captures our own objects have under way.
 extern std::atomic<int> captures_under_way;
 

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "bindings/objects/arguments.h"
+#include "bindings/objects/deferred.h"
 #include "bindings/objects/functions.h"
 #include "infinirt_observe.h"
 
@@ -186,11 +187,31 @@ PyObject* watch_memory(PyObject*, PyObject* args) {
   return PyBool_FromLong(error == infinirtSuccess);
 }
 
+// ---- observers written in Python, as C functions made by ctypes
+
+// Its first parameter is such a function. Memory is freed while an exception is on its way, too, which no Python code would survive.
+void call_observer(void* observer, const infinirtXCall* call) {
+  if (!Py_IsInitialized()) return;
+  const PyGILState_STATE state = PyGILState_Ensure();
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  reinterpret_cast<void (*)(void*, const infinirtXCall*)>(observer)(nullptr, call);
+  PyErr_Restore(type, value, traceback);
+  PyGILState_Release(state);
+}
+
+// observer_caller(): the address of a callback for infinirtXSetObserver whose `user` is the observer's own.
+PyObject* observer_caller(PyObject*, PyObject*) { return PyLong_FromVoidPtr(reinterpret_cast<void*>(call_observer)); }
+
+PyObject* are_drops_late(PyObject*, PyObject*) { return PyBool_FromLong(drops_late()); }
+
 PyObject* is_observed(PyObject*, PyObject*) { return PyBool_FromLong(infinirtXObserved()); }
 
 }  // namespace
 
-PyMethodDef observe_functions[] = {{"keep_stacks", keep_stacks, METH_O, nullptr},
+PyMethodDef observe_functions[] = {{"observer_caller", observer_caller, METH_NOARGS, nullptr},
+                                   {"drops_late", are_drops_late, METH_NOARGS, nullptr},
+                                   {"keep_stacks", keep_stacks, METH_O, nullptr},
                                    {"trace_begin", trace_begin, METH_O, nullptr},
                                    {"trace_end", trace_end, METH_NOARGS, nullptr},
                                    {"trace_lost", trace_lost, METH_NOARGS, nullptr},

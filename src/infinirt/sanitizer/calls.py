@@ -29,6 +29,16 @@ class Declared:
     writes: bool
 
 
+_WAITS = (
+    "infinirtStreamSynchronize",
+    "infinirtEventSynchronize",
+    "infinirtDeviceSynchronize",
+    "infinirtStreamQuery",
+    "infinirtEventQuery",
+)
+_HAS_NOT_WAITED = (400, 600, *range(900, 910))  # the handle is none, not ready, a capture is in the way
+
+
 @dataclass(slots=True)
 class Call:
     """One call, when it has returned."""
@@ -42,10 +52,16 @@ class Call:
     stack: Stack
     declared: Sequence[Declared] = ()
     name: str = ""  # of the work, where somebody gave it one
+    is_late: bool = False  # of something that the end of a graph's launch or of a host function let go of
 
     @property
     def title(self) -> str:
         return self.name or self.function
+
+
+def _has_waited(call: Call) -> bool:
+    """A wait or a look that fails tells of work that failed, and is over all the same."""
+    return call.function in _WAITS and call.result not in _HAS_NOT_WAITED
 
 
 class Calls:
@@ -78,7 +94,7 @@ class Calls:
         if handler is None:
             return
         assert callable(handler)
-        if call.result == 0 or call.function in _WHATEVER_THE_RESULT:
+        if call.result == 0 or call.function in _WHATEVER_THE_RESULT or _has_waited(call):
             handler(call)
 
     # ---- names of things
@@ -245,7 +261,7 @@ class Calls:
         address = call.arguments["devPtr"]
         allocation = self.checker.memory.starting_at(address)
         if call.result == 0 or (allocation is not None and allocation.freed is not None):
-            self.checker.freed_in_order(address, stream, call.function, call.stack)
+            self.checker.freed_in_order(address, stream, call.function, call.stack, call.is_late)
 
     def _XCacheAllocate(self, call: Call) -> None:
         if call.created:
@@ -263,7 +279,8 @@ class Calls:
             self.checker.memory.forget(allocation)
 
     def _XCacheFree(self, call: Call) -> None:
-        self.checker.freed_in_order(call.arguments["ptr"], self._stream(call), call.function, call.stack)
+        stream = self._stream(call)
+        self.checker.freed_in_order(call.arguments["ptr"], stream, call.function, call.stack, call.is_late)
 
     def _XCacheRecordStream(self, call: Call) -> None:
         allocation = self.checker.memory.starting_at(call.arguments["ptr"])

@@ -192,7 +192,7 @@ class Checker:
                     self.memory.add(action.allocation)
                 action.allocation.renew(action.allocation.is_hosts)
             elif isinstance(action, End):
-                self._end(work, action.allocation)
+                self._end(work, action.allocation, action.is_late)
             else:
                 self._told = joined(self._told, {**work.clock, work.timeline.number: work.tick})
                 for allocation in self.memory.all():
@@ -213,14 +213,16 @@ class Checker:
         if allocation is not None:
             self._end(begin(self.host, call, stack, {}), allocation)
 
-    def freed_in_order(self, address: int, stream: Stream, call: str, stack: Stack) -> None:
+    def freed_in_order(
+        self, address: int, stream: Stream, call: str, stack: Stack, is_late: bool = False
+    ) -> None:
         allocation = self._to_free(address, call, stack)
         if allocation is None:
             return
         for other in self.streams:  # those that were recorded as users: the free waits for them
             if other.timeline.number in allocation.used_by:
                 stream.timeline.join(other.timeline.clock)
-        self.work(stream, call, stack, [End(allocation)])
+        self.work(stream, call, stack, [End(allocation, is_late)])
 
     def _to_free(self, address: int, call: str, stack: Stack) -> Allocation | None:
         allocation = self.memory.starting_at(address)
@@ -241,12 +243,14 @@ class Checker:
         )
         return None
 
-    def _end(self, work: Work, allocation: Allocation) -> None:
+    def _end(self, work: Work, allocation: Allocation, is_late: bool = False) -> None:
         """The memory goes: nothing may still be using it, nothing may use it later."""
         if not allocation.opaque:
             for segment in allocation.segments:
                 for access in (segment.writer, *segment.readers):
-                    if access is not None and not access.work.is_before(work.clock):
+                    if access is None or (is_late and access.work.where):
+                        continue
+                    if not access.work.is_before(work.clock):
                         self._freed_in_use(work, allocation, segment, access)
         allocation.freed = work
 
@@ -260,8 +264,7 @@ class Checker:
                 Place(f"{user.call} {_verb(access)} {access.label}, {bytes_at(segment.begin, segment.end)}, {on(user)}",
                       user.stack),
             ],
-            f"let {work.timeline.name} wait for an event recorded on {user.timeline.name} after {user.call}, or free it on"
-            f" {user.timeline.name}; for cached memory, record_stream() says who else uses it",
+            self._fix_of_free_in_use(work, user),
             missing=f"nothing orders {named(user)} {on(user)} before the free {on(work)}",
             allocation=allocation,
             works=[work, user],
@@ -392,11 +395,22 @@ class Checker:
             key=(kinds.HOST, site(stack, "the program"), site(work.stack, work.call)),
         )  # fmt: skip
 
+    def _fix_of_free_in_use(self, work: Work, user: Work) -> str:
+        # Nobody records on a branch of a graph.
+        stream, call = (
+            ("the launch's stream", "the launch") if user.where else (user.timeline.name, user.call)
+        )
+        return (
+            f"let {work.timeline.name} wait for an event recorded on {stream} after {call}, or free it on"
+            f" {stream}; for cached memory, record_stream() says who else uses it"
+        )
+
     def _fix_of_free(self, work: Work, freed: Work) -> str:
         if work.where:
             return "keep the memory for as long as the graph is launched: free it after the last launch has ended"
-        later = "" if freed.call == "infinirtFree" else f", on a stream that comes after {work.timeline.name}"
-        return f"free it after {work.call}{later}"
+        is_ordered = freed.call == "infinirtFree" or freed.timeline is work.timeline
+        later = "" if is_ordered else f", on a stream that comes after {work.timeline.name}"
+        return f"free it after {named(work)}{later}"
 
     def _fix(self, work: Work, other: Work, early: Wait | None) -> str:
         later, earlier = named(work), named(other)

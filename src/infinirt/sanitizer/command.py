@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import atexit
+import builtins
 import gc
 import json
-import runpy
 import sys
+import threading
 import time
 import traceback
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from types import TracebackType
+from types import ModuleType, TracebackType
+from typing import Any
 
-from .. import Device
+from .. import Device, InfiniRTError
 from .._arguments import not_writable
 from .findings import Finding, counted
 from .host_memory import ask_for_watching
@@ -30,11 +35,16 @@ def run(command: list[str], json_file: str, leaks: bool) -> int:
     ask_for_watching()
     sanitizer = Sanitizer(_say)
     status = _run_script(sanitizer, script, arguments)
-    if leaks and status == 0:
-        _let_go(sanitizer)
+    is_over = leaks and status == 0 and _let_go(sanitizer)
+    if is_over:
         sanitizer.end()
     sanitizer.stop()
     _summary(sanitizer)
+    if leaks and status == 0 and not is_over:
+        print(
+            "infinirt sanitize: the device has failed, so that nothing could be freed: leaks were not looked for",
+            file=sys.stderr,
+        )
     if status != 0:
         print(
             f"infinirt sanitize: the program itself failed (exit status {status}): only what it did before was looked at",
@@ -71,8 +81,7 @@ def _run_script(sanitizer: Sanitizer, script: str, arguments: list[str]) -> int:
     sys.path.insert(0, str(Path(script).resolve().parent))
     sanitizer.start()
     try:
-        names = runpy.run_path(script, run_name="__main__")
-        names.clear()  # what the program still holds it would let go of at its end
+        _run_to_the_end(script)
     except SystemExit as ended:
         if ended.code is None or ended.code == 0:
             return 0
@@ -89,6 +98,51 @@ def _run_script(sanitizer: Sanitizer, script: str, arguments: list[str]) -> int:
     return 0
 
 
+def _run_to_the_end(script: str) -> None:
+    """As the interpreter runs a script, its end included: what it has registered for that is called, and then its module's names are forgotten, whoever
+    refers to the module."""
+    main, register, unregister = sys.modules["__main__"], atexit.register, atexit.unregister
+    module = ModuleType("__main__")
+    module.__dict__.update(__file__=script, __builtins__=builtins, __cached__=None, __package__="")
+    at_end: list[partial[Any]] = []
+
+    def register_for_now(function: Callable[..., Any], *args: Any, **named: Any) -> Callable[..., Any]:
+        at_end.append(partial(function, *args, **named))
+        return function
+
+    def unregister_for_now(function: Callable[..., object]) -> None:
+        at_end[:] = [each for each in at_end if each.func != function]
+        unregister(function)
+
+    sys.modules["__main__"] = module
+    vars(atexit).update(register=register_for_now, unregister=unregister_for_now)
+    try:
+        try:
+            exec(compile(Path(script).read_bytes(), script, "exec"), module.__dict__)
+        finally:
+            for thread in threading.enumerate():
+                if thread is not threading.current_thread() and not thread.daemon:
+                    thread.join()
+            while at_end:
+                _call_at_end(at_end.pop())
+    finally:
+        vars(atexit).update(register=register, unregister=unregister)
+        sys.modules["__main__"] = main
+        for name in list(module.__dict__):
+            if name != "__builtins__":
+                module.__dict__[name] = None
+
+
+def _call_at_end(function: Callable[[], object]) -> None:
+    """What it raises is shown, and nothing more, as the interpreter does."""
+    try:
+        function()
+    except SystemExit:
+        pass
+    except BaseException:
+        traceback.print_exc()
+
+
 def _from_script(script: str, frames: TracebackType | None) -> TracebackType | None:
     """Without the frames that led to the program."""
     first = frames
@@ -97,17 +151,19 @@ def _from_script(script: str, frames: TracebackType | None) -> TracebackType | N
     return first or frames
 
 
-def _let_go(sanitizer: Sanitizer) -> None:
-    """What graphs and host functions held goes when those have run."""
+def _let_go(sanitizer: Sanitizer) -> bool:
+    """What graphs and host functions held goes when those have run. False where the device has failed, and nothing goes any more."""
     left, deadline = sanitizer.leaks, time.monotonic() + _PATIENCE
     while left and time.monotonic() < deadline:
         gc.collect()
         time.sleep(0.01)
-        Device(
-            "cpu"
-        ).create_stream().close()  # objects that the runtime's threads dropped go with the next call
+        try:  # objects that the runtime's threads dropped go with the next call
+            Device("cpu").create_stream().close()
+        except InfiniRTError:
+            return False
         if (now := sanitizer.leaks) < left:
             left, deadline = now, time.monotonic() + _PATIENCE
+    return True
 
 
 def _say(finding: Finding) -> None:

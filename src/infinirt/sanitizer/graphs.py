@@ -31,6 +31,7 @@ class End:
     """Memory that ends."""
 
     allocation: Allocation
+    is_late: bool = False  # what graphs do with it is over
 
 
 @dataclass(frozen=True, slots=True)

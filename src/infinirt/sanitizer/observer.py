@@ -121,7 +121,9 @@ class Sanitizer:
         """`outside`: the frame that calls the program, which no stack shows, nor what called that one."""
         self._outside = outside
         callback = _CALLBACK(self._call_ended)
-        observer = _Observer(ctypes.sizeof(_Observer), None, _CALLBACK(), callback, None, None)
+        own = ctypes.cast(callback, ctypes.c_void_p)
+        caller = _CALLBACK(_core.observer_caller())
+        observer = _Observer(ctypes.sizeof(_Observer), own, _CALLBACK(), caller, None, None)
         _kept.extend((callback, observer))
         self._set(ctypes.byref(observer))
         _core.watch_touches(self._touched)
@@ -211,6 +213,7 @@ class Sanitizer:
             _stack(observing.f_back if observing else None, self._outside),
             [_declared(seen.accesses[i]) for i in range(seen.access_count)],
             (seen.name or b"").decode(errors="replace"),
+            _core.drops_late(),
         )
 
     def _names(self, signature: bytes) -> tuple[str, ...]:
