@@ -103,6 +103,7 @@ infinirtError_t query_first(Query query, Wait wait) {
   const infinirtError_t state = query();
   if (state == infinirtSuccess) return wait();
   if (state == infinirtErrorNotReady) return blocking_call(wait);
+  if (state == infinirtErrorInvalidResourceHandle) return wait();  // which says so in its own name
   return state;
 }
 

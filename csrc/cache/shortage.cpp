@@ -52,6 +52,8 @@ std::string number(size_t value) { return std::to_string(value); }
 std::string advice(size_t size, size_t limit, const AllocatorStats& stats, const Held& held, const OthersMemory& others,
                    size_t device_free) {
   if (limit && size > limit) return "ask for less, or raise the limit";
+  if (limit && limit < AllocatorOptions{}.min_segment)
+    return "a cache takes its memory in pieces of 2 MiB: raise the limit to one at least";
   if (limit && stats.reserved_current + size > limit && device_free > size)
     return "free blocks, or raise the limit of the cache";
   if (held.reserves > size) return "destroy graphs that are not needed any more: their memory is set aside for them";

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <mutex>
+#include <string>
 #include <unordered_set>
 #include <vector>
 
@@ -40,12 +41,15 @@ void wait_for_a_while(EngineDevice& device) {
   }
 }
 
-infinirtError_t out_of_memory(const MemPool& pool, size_t size) {
+// `said`: what the device itself said of the last attempt, or nothing.
+infinirtError_t out_of_memory(const MemPool& pool, size_t size, const std::string& said) {
   size_t device_free = 0, device_total = 0;
   const EngineDevice& device = *pool.device;
   device.engine->memory_info(device.ordinal, &device_free, &device_total);
   const AllocatorStats stats = pool.allocator.stats();
   const size_t limit = pool.allocator.limit();
+  constexpr size_t kPiece = AllocatorOptions{}.min_segment;
+  const bool lacks_piece = size < kPiece && device_free >= size && device_free < kPiece;
   char limit_text[128] = "";
   if (limit == pool.properties.maxSize && limit) {
     std::snprintf(limit_text, sizeof limit_text, ", at most %zu (maxSize)", limit);
@@ -57,10 +61,13 @@ infinirtError_t out_of_memory(const MemPool& pool, size_t size) {
       infinirtErrorMemoryAllocation,
       "out of memory: size %zu cannot be had on %s:%d, which has %zu of %zu bytes free; the pool holds %zu bytes%s, "
       "%zu "
-      "of them in use, its largest free block is %zu; free memory, synchronise so that pending frees complete, trim "
+      "of them in use, its largest free block is %zu%s%s%s; free memory, synchronise so that pending frees complete, "
+      "trim "
       "other pools%s",
       size, device.engine->backend.name.c_str(), device.ordinal, device_free, device_total, stats.reserved_current,
       limit_text, stats.used_current, stats.largest_free_block,
+      lacks_piece ? "; a pool takes its memory in pieces of 2 MiB, infinirtMalloc does not" : "",
+      said.empty() ? "" : "; the device says: ", said.c_str(),
       limit ? ", or create the pool with a larger maxSize" : "");
 }
 
@@ -83,12 +90,14 @@ infinirtError_t out_of_memory(const MemPool& pool, size_t size) {
       status = pool.allocator.allocate(size, key_of(stream), out);
     }
   }
-  if (status == kStatusOk) {
-    thread_extra(thread_state()).has_pending = false;  // of the attempts that failed
-    return infinirtSuccess;
-  }
+  ThreadExtra& extra = thread_extra(thread_state());
+  // The CPU device's says no more than ours.
+  const bool is_told = extra.has_pending && !extra.pending_message.starts_with("out of memory");
+  const std::string said = is_told ? extra.pending_message : "";
+  if (status == kStatusOk || status == kStatusOutOfMemory) extra.has_pending = false;  // of the attempts that failed
+  if (status == kStatusOk) return infinirtSuccess;
   *out = nullptr;
-  return status == kStatusOutOfMemory ? out_of_memory(pool, size) : static_cast<infinirtError_t>(status);
+  return status == kStatusOutOfMemory ? out_of_memory(pool, size, said) : static_cast<infinirtError_t>(status);
 }
 
 // `pool` frees the block if it is one of its own.

@@ -105,6 +105,10 @@ def test_every_parameter_type(device: infinirt.Device) -> None:
     infinirt.launch(device.default_stream, config, kernel, -5, 65535, -(1 << 31), (1 << 64) - 1, 1.5, True)
     device.sync()
     assert seen == [[-5, 65535, -(1 << 31), (1 << 64) - 1, 1.5, True], (1, 1, 1, 4, 64)]
+    with pytest.raises(TypeError, match=r"argument 2: an integer was expected, not 10\.5, a float"):
+        infinirt.launch(None, config, kernel, 1, 0, 10.5, 0, 0.0, False)
+    with pytest.raises(TypeError, match="argument 4: a number was expected, not 'a', a str"):
+        infinirt.launch(None, config, kernel, 1, 0, 0, 0, "a", False)
     with pytest.raises(OverflowError, match="argument 0"):
         infinirt.launch(None, config, kernel, 128, 0, 0, 0, 0.0, False)
     with pytest.raises(OverflowError, match="argument 3"):

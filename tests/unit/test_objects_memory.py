@@ -326,3 +326,26 @@ def test_resources_are_used_from_many_threads(device: infinirt.Device) -> None:
         thread.join()
     gc.collect()
     assert (tracked.current_bytes, tracked.total_count) == (0, 4 * 99)
+
+
+def test_less_memory_than_a_pool_takes_at_once_is_explained() -> None:
+    code = """
+    import infinirt
+    device = infinirt.Device("cpu")
+    for place in (device, infinirt.CachingPool(device, max_size=1 << 20)):
+        try:
+            place.allocate(64)
+        except infinirt.OutOfMemoryError as error:
+            assert "memory in pieces of 2 MiB" in str(error), error
+    print(infinirt.DirectResource(device).allocate(64).size)
+    """
+    assert run_python(code, INFINIRT_CPU_MEMORY_LIMIT="1M") == "64\n"
+
+
+def test_device_types_have_our_names_in_the_list_of_what_is_visible() -> None:
+    code = "import infinirt; infinirt.Device('cpu').create_stream()"
+    for listed, meant in (("cuda:0", "nvidia:0"), ("cpu:0, GPU:1", "nvidia:1"), ("CPU:0", "cpu:0")):
+        said = run_python(f"import sys, os; os.dup2(1, 2); {code}", INFINIRT_VISIBLE_DEVICES=listed)
+        assert f"it may be '{meant}'" in said
+    for listed in ("cpu:0", "nvidia:0,cpu:0", "0", "toy:3"):
+        assert run_python(f"import sys, os; os.dup2(1, 2); {code}", INFINIRT_VISIBLE_DEVICES=listed) == ""

@@ -111,6 +111,14 @@ def test_what_is_raised_is_returned(
     assert infinirt.DirectResource(device).allocate(8).size == 8
 
 
+def test_a_pool_says_what_the_device_said(simple: Simple, device: infinirt.Device) -> None:
+    simple.trap = ("allocate", MemoryError("no more shelves"))
+    with pytest.raises(infinirt.OutOfMemoryError, match=r"the device says: .*MemoryError: no more shelves"):
+        infinirt.MemoryPool(device).allocate(1 << 20)
+    simple.trap = None
+    assert infinirt.MemoryPool(device).allocate(1 << 20).size == 1 << 20
+
+
 def test_asynchronous_failures_surface_later(simple: Simple, device: infinirt.Device) -> None:
     stream = device.create_stream()
     buffer = device.allocate(64, stream=stream)

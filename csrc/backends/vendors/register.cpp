@@ -1,4 +1,7 @@
 // The vendors' device types. Registering one looks for nothing.
+#include <cstdlib>
+
+#include "backends/vendors/other_names.h"
 #include "backends/vendors/vendor_engine.h"
 
 namespace infinirt::vendors {
@@ -10,6 +13,7 @@ void add(Vendor vendor) {
 }
 
 Backend* register_all() {
+  if (const char* visible = std::getenv("INFINIRT_VISIBLE_DEVICES")) report_other_names(visible);
   for (const Vendor& vendor : cuda_shaped_vendors()) add(vendor);
   add(ascend());
   add(cambricon());

@@ -50,9 +50,18 @@ bool fits(long long value, char code) {
   }
 }
 
+// Python's own message does not say which argument it is.
+bool wrong_kind(PyObject* value, const char* wanted, Py_ssize_t index) {
+  if (!PyErr_ExceptionMatches(PyExc_TypeError)) return false;
+  PyErr_Clear();
+  PyErr_Format(PyExc_TypeError, "kernel argument %zd: %s was expected, not %R, a %.100s", index, wanted, value,
+               Py_TYPE(value)->tp_name);
+  return false;
+}
+
 bool pack_integer(PyObject* value, char code, Py_ssize_t index, unsigned long long* slot) {
   python::Ref number(PyNumber_Index(value));
-  if (!number) return false;
+  if (!number) return wrong_kind(value, "an integer", index);
   long long converted = 0;
   if (code == 'Q') {
     *slot = PyLong_AsUnsignedLongLong(number.get());
@@ -67,9 +76,9 @@ bool pack_integer(PyObject* value, char code, Py_ssize_t index, unsigned long lo
   return false;
 }
 
-bool pack_float(PyObject* value, char code, unsigned long long* slot) {
+bool pack_float(PyObject* value, char code, Py_ssize_t index, unsigned long long* slot) {
   const double converted = PyFloat_AsDouble(value);
-  if (converted == -1.0 && PyErr_Occurred()) return false;
+  if (converted == -1.0 && PyErr_Occurred()) return wrong_kind(value, "a number", index);
   const float narrow = static_cast<float>(converted);
   code == 'f' ? std::memcpy(slot, &narrow, sizeof narrow) : std::memcpy(slot, &converted, sizeof converted);
   return true;
@@ -234,7 +243,7 @@ bool KernelArguments::pack_typed(PyObject* value, char code, Py_ssize_t index) {
       return pack_pointer(value, index);
     case 'f':
     case 'd':
-      done = pack_float(value, code, &slot);
+      done = pack_float(value, code, index, &slot);
       break;
     case '?': {
       const int truth = PyObject_IsTrue(value);
