@@ -127,7 +127,20 @@ class Communicator:
         if getattr(self, "_handle", 0):
             self.close()
 
+    def __getattr__(self, name: str) -> Any:
+        hints = {
+            "world_size": "size",
+            "get_rank": "rank",
+            "get_world_size": "size",
+            "allreduce": "all_reduce",
+            "allgather": "all_gather",
+        }
+        hint = f"; it is called {hints[name]} here" if name in hints else ""
+        raise AttributeError(f"a Communicator has no attribute {name!r}{hint}", name=name, obj=self)
+
     def __repr__(self) -> str:
+        if not self._handle:
+            return f"<closed Communicator of rank {self._rank} of {self._size}>"
         where = f"{self._device.type}:{self._device.ordinal}"
         return f"Communicator(rank={self._rank}, size={self._size}, device={where!r})"
 
@@ -414,6 +427,8 @@ class Communicator:
         *arguments: object,
     ) -> None:
         """Calls the function on the stream, now or whenever a recording is replayed."""
+        if not self._handle:
+            raise ValueError("the communicator was closed; make another one")
         on = self._stream(stream, operands)
         call: Callable[[int], None] = partial(function, *arguments, self._handle)
         recording = next(
@@ -441,6 +456,8 @@ class Communicator:
 
 
 def _both(send: Any, recv: Any, dtype: Any, *, reduces: bool = False) -> tuple[Operand, Operand]:
+    if isinstance(recv, int):
+        raise TypeError(f"recv is {recv}, a number; a rank is given by name: root={recv}")
     source = operand(send, dtype, "send", reduces=reduces)
     return source, source if recv is send else operand(recv, dtype, "recv", reduces=reduces)
 
@@ -506,4 +523,9 @@ def init_rank(size: int, id: bytes, rank: int, device: infinirt.Device | str | N
     Communicator(rank=0, size=1, device='cpu:0')
     """
     place = device if isinstance(device, infinirt.Device) else infinirt.Device(device)
+    given: object = id
+    if isinstance(given, str):
+        raise TypeError(
+            f"id is the string {given!r}; named_id({given!r}) makes the id that all processes of this machine get for it"
+        )
     return Communicator(_core.init_rank(place.type, place.ordinal, size, id, rank), place, False)

@@ -76,7 +76,7 @@ def _from_environment(environment: Mapping[str, str]) -> tuple[int, int, str]:
 
 
 def init_process_group(
-    *,
+    *wrong: object,
     rank: int | None = None,
     size: int | None = None,
     name: str | None = None,
@@ -90,6 +90,11 @@ def init_process_group(
     `infinirt run` has chosen. Device types with collectives of their own use these, all ranks the same; the ranks of others may
     be of any such types, CPUs among them.
     """
+    if wrong:
+        raise TypeError(
+            f"init_process_group() takes no argument by position, such as {wrong[0]!r}: collectives go by the device's type (device=), and"
+            ' what carries them is chosen by transport="shared" or "mpi"'
+        )
     transport = transport or os.environ.get("INFINICCL_TRANSPORT", "shared")
     if transport not in ("shared", "mpi"):
         raise ValueError(f"transport is {transport!r}; it must be 'shared' (memory) or 'mpi'")

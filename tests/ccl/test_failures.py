@@ -428,3 +428,22 @@ def test_what_infinicore_records() -> None:
         x.fill_(value)
         recorded.graph.run()
         assert out.tolist() == [3 * value] * 4
+
+
+def test_a_closed_communicator_says_so_and_habits_of_others_are_answered(device: infinirt.Device) -> None:
+    (comm,) = infiniccl.init_all([0])
+    buffer = device.allocate(8)
+    with pytest.raises(AttributeError, match="no attribute 'world_size'; it is called size here"):
+        _ = comm.world_size
+    with pytest.raises(AttributeError, match=r"no attribute 'nothing'$"):
+        _ = comm.nothing
+    with pytest.raises(TypeError, match="a rank is given by name: root=0"):
+        comm.broadcast(buffer, 0)
+    with pytest.raises(TypeError, match="no argument by position, such as 'nccl'"):
+        infiniccl.init_process_group("nccl")
+    with pytest.raises(TypeError, match=r"named_id\('x'\) makes the id"):
+        infiniccl.init_rank(1, "x", 0, "cpu")  # type: ignore[arg-type]
+    comm.close()
+    assert repr(comm) == "<closed Communicator of rank 0 of 1>"
+    with pytest.raises(ValueError, match="the communicator was closed; make another one"):
+        comm.all_reduce(buffer, dtype="float32")

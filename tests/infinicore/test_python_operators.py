@@ -115,6 +115,26 @@ def test_outputs_may_be_given_and_may_overlap_inputs() -> None:
     assert row_mean(mean)(x, out=[means]) is means
 
 
+def test_inputs_are_repeated_to_an_output_that_is_given() -> None:
+    twice = infinicore.operator(
+        tensors=(Tensor("y", "out"), Tensor("x")),
+        dtypes=("F32",),
+        reference=lambda np, x: x * 2.0,
+        devices=(),
+        name="twice",
+    )(lambda y, x: None)
+    twice.on("cpu")(lambda y, x: infinicore.mul(x, 2.0, out=y))
+    column, out = infinicore.ones([3, 1]), infinicore.zeros([3, 5])
+    for _ in range(2):
+        assert twice(column, out=out) is out
+        assert out.tolist() == [[2.0] * 5] * 3
+    assert twice(column).shape == [3, 1]
+    assert scaled_sum()(column, column, out=out).tolist() == [[2.0] * 5] * 3
+    with pytest.raises(ValueError, match=r"out has shape \[3, 1\], but \[3, 5\] was expected"):
+        twice(out, out=infinicore.zeros([3, 1]))
+    assert "all as NumPy's" in str(twice.check("cpu"))
+
+
 def test_one_of_two_outputs_may_be_given() -> None:
     @infinicore.operator(
         tensors=(Tensor("s", "out"), Tensor("d", "out"), Tensor("a"), Tensor("b")),

@@ -380,9 +380,11 @@ def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
     done = infinirt_trace("-o", str(tmp_path / "out.json"), str(script))
     assert done.returncode == 1
     assert "did not load the runtime" in done.stderr
+    (tmp_path / "out.json").write_text("of an earlier run")
     script.write_text("raise SystemExit(3)")
     done = infinirt_trace("-o", str(tmp_path / "out.json"), str(script))
     assert done.returncode == 3
+    assert (tmp_path / "out.json").read_text() == "of an earlier run"
     assert "failed (exit status 3) before it called the runtime" in done.stderr
     done = infinirt_trace("nope.py")
     assert (done.returncode, done.stderr) == (2, "infinirt trace: there is no file nope.py\n")

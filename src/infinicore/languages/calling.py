@@ -152,7 +152,9 @@ class Call:
         )
         if first is None:
             name = self.operator.inputs[0].name
-            raise TypeError(f"{self.name}(): {name} must be a Tensor, not {type(given.get(name)).__name__}")
+            if name not in given:
+                raise TypeError(f"{self.name}() needs the argument {name!r}")
+            raise TypeError(f"{self.name}(): {name} must be a Tensor, not {type(given[name]).__name__}")
         self.place, self.dtype = first._place, first.dtype
         if self.dtype not in self.operator.dtypes:
             known = ", ".join(dtype.name for dtype in self.operator.dtypes)
@@ -223,7 +225,16 @@ class Call:
                         f"the call have {a} there; the same or 1 was expected"
                     )
             shape = [b if a == 1 else a for a, b in zip(left, right, strict=True)]
-        return tuple(shape)
+        return self._repeated_to_output(tuple(shape))
+
+    def _repeated_to_output(self, shape: Shape) -> Shape:
+        """An output that is given may be larger than what the inputs are broadcast to; one that does not fit is refused later."""
+        out = self.outs[0]
+        if not isinstance(out, Tensor) or len(out.shape) < len(shape):
+            return shape
+        wanted = tuple(out.shape)
+        added = (1,) * (len(wanted) - len(shape)) + shape
+        return wanted if all(a in (1, b) for a, b in zip(added, wanted, strict=True)) else shape
 
     def _row_shapes(self) -> list[Shape]:
         first, name = self.inputs[0], self.operator.inputs[0].name
@@ -337,7 +348,7 @@ def number(operator: PythonOperator, attribute: Attribute, value: Any) -> Any:
         if attribute.default is None:
             raise TypeError(f"{called} needs the argument {attribute.name!r}")
         value = attribute.default
-    if not hasattr(value, "__float__"):
+    if isinstance(value, Tensor) or not hasattr(value, "__float__"):
         raise TypeError(f"{called}: {attribute.name} must be a number, not {type(value).__name__}")
     if attribute.ctype in ("float", "double"):
         return float(value)

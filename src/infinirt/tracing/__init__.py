@@ -46,13 +46,14 @@ _R = TypeVar("_R")
 
 
 def convert(folder: str | Path, output: str | Path | None) -> tuple[list[Process], Summary]:
-    """Makes of a folder that a traced program has left (INFINIRT_TRACE=FOLDER) a file for Perfetto, and a summary."""
+    """Makes of a folder that a traced program has left (INFINIRT_TRACE=FOLDER) a file for Perfetto, and a summary. Where no process has recorded anything
+    an earlier file stays as it is."""
     from .chrome import chrome_trace
     from .records import read_folder
     from .summary import summarise
 
     processes = read_folder(folder)
-    if output is not None:
+    if output is not None and processes:
         Path(output).write_text(json.dumps(chrome_trace(processes), separators=(",", ":")), encoding="utf-8")
     return processes, summarise(processes)
 
