@@ -171,7 +171,7 @@ infinirtError_t sticky_failure(const EngineDevice& device, int error) {
     cause = device.async_message;
   }
   return fail(static_cast<infinirtError_t>(error),
-              "%s:%d failed earlier (%s); every call on it fails until infinirtDeviceReset",
+              "%s:%d failed earlier, and every call on it fails until infinirtDeviceReset: %s",
               device.engine->backend.name.c_str(), device.ordinal, cause.c_str());
 }
 

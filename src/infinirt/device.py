@@ -22,6 +22,18 @@ __all__ = ["Device", "DeviceProperties", "DeviceTypeInfo", "device_types", "devi
 _previous = threading.local()
 
 
+_OTHER_PROPERTIES = {  # of PyTorch and of cudaDeviceProp
+    "name": "it is device.name here",
+    "total_memory": "device.memory_info() says how much there is",
+    "totalGlobalMem": "device.memory_info() says how much there is",
+    "multi_processor_count": "it is called multiprocessor_count here",
+    "multiProcessorCount": "it is called multiprocessor_count here",
+    "major": "it is called compute_capability_major here",
+    "minor": "it is called compute_capability_minor here",
+    "warpSize": "it is called warp_size here",
+}
+
+
 class DeviceProperties:
     """What a device can do: every attribute under the name that `cuda.core` gives it, asked for when it is read.
 
@@ -43,13 +55,14 @@ class DeviceProperties:
             return _core.device_attribute(self._device, NUMBERS[name], self._device.ordinal)
         if name in FLAGS:
             return bool(_core.device_attribute(self._device, FLAGS[name], self._device.ordinal))
-        raise AttributeError(f"devices have no attribute {name!r}; dir() lists them")
+        hint = _OTHER_PROPERTIES.get(name, "dir() lists what there is")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}: {hint}", name=name)
 
     def __dir__(self) -> list[str]:
         return sorted([*NUMBERS, *FLAGS])
 
     def __repr__(self) -> str:
-        return f"<DeviceProperties of {self._device.type}:{self._device.ordinal}>"
+        return f"<DeviceProperties of {self._device.type}:{self._device.ordinal}; dir() lists them>"
 
 
 @with_other_names

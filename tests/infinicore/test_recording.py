@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import weakref
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -434,3 +435,15 @@ def test_other_recordings_that_never_ran_bar_nothing() -> None:
         infinicore.ones([4])
     x = infinicore.ones([4])
     assert (x + x).tolist() == [2.0] * 4
+
+
+def test_a_trace_names_what_a_fused_kernel_is_made_of(tmp_path: Path) -> None:
+    x = infinicore.ones([64])
+    with infinirt.trace(tmp_path / "trace.json"):
+        with infinicore.record() as recorded:
+            _y = x * 2 + 1
+        recorded.graph.run()
+        infinicore.sync_stream()
+    traced = (tmp_path / "trace.json").read_text()
+    assert '"mul_scalar + add"' in traced
+    assert '"Chain"' not in traced

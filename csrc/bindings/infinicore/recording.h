@@ -10,6 +10,7 @@
 
 #include "bindings/infinicore/descriptors.h"
 #include "bindings/infinicore/operators.h"
+#include "infinirt_observe.h"
 
 namespace infinicore {
 
@@ -51,7 +52,12 @@ struct Step {
 
   infiniStatus_t enqueue(infinirtStream_t stream) const {
     if (!is_chain) return launch(stream);
-    return frame.Chain(static_cast<infiniopXChainDescriptor_t>(descriptor->handle), addresses, stream);
+    const auto chain = static_cast<infiniopXChainDescriptor_t>(descriptor->handle);
+    if (!infinirtXObserved()) return frame.Chain(chain, addresses, stream);
+    infinirtXNameNextWork(text.c_str());  // its kernel is called the same whatever it computes
+    const infiniStatus_t status = frame.Chain(chain, addresses, stream);
+    infinirtXNameNextWork(nullptr);
+    return status;
   }
 };
 
