@@ -83,8 +83,10 @@ endif()
 
 if(op_x86_levels)
   # Beyond x86-64-v4, for the machines that have it; machine.h says which. Without the headers that all share: they were compiled for others.
-  set_source_files_properties(csrc/op/cpu/bfloat_pairs.cpp PROPERTIES
+  set_source_files_properties(csrc/op/cpu/bfloat_pairs.cpp csrc/op/cpu/bfloat_weights.cpp PROPERTIES
     COMPILE_OPTIONS "-O3;-march=x86-64-v4;-mavx512bf16" COMPILE_DEFINITIONS INFINIOP_PAIRS SKIP_PRECOMPILE_HEADERS ON)
+  # gcc 12 takes what its own functions leave undefined on purpose for a mistake.
+  set_property(SOURCE csrc/op/cpu/bfloat_weights.cpp APPEND PROPERTY COMPILE_OPTIONS -Wno-uninitialized -Wno-maybe-uninitialized)
   set_source_files_properties(csrc/op/cpu/bfloat_tiles.cpp PROPERTIES
     COMPILE_OPTIONS "-O3;-march=x86-64-v4;-mavx512bf16;-mamx-tile;-mamx-bf16" COMPILE_DEFINITIONS INFINIOP_TILE_REGISTERS
     SKIP_PRECOMPILE_HEADERS ON)

@@ -26,6 +26,23 @@ struct KeyRows {
     *offset = page * page_stride + number % page_size * row;
     return page >= 0 && page < pages;
   }
+
+  // Where `count` rows from `first` on lie. Tables are asked once for each page.
+  template <class T>
+  bool find(int64_t first, int count, const T** place) const {
+    int64_t left = 0;  // of the page
+    for (int j = 0; j < count; ++j, --left) {
+      if (left > 0) {
+        place[j] = place[j - 1] + row;
+        continue;
+      }
+      int64_t offset = 0;
+      if (!find(first + j, &offset)) return false;
+      place[j] = static_cast<const T*>(base) + offset;
+      left = table ? page_size - (first + j) % page_size : count;
+    }
+    return true;
+  }
 };
 
 inline constexpr int kRows = 192;  // of queries, at a time: what is brought of keys and values serves them all

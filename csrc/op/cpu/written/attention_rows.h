@@ -191,9 +191,9 @@ class Attention {
     for (int64_t first = 0; first < most; first += kManyKeys) {
       const auto count = static_cast<int>(std::min<int64_t>(kManyKeys, most - first));
       const T* place[kManyKeys];
-      if (!find(keys_, first, count, place)) return infinirtErrorInvalidValue;
+      if (!keys_.find(first, count, place)) return infinirtErrorInvalidValue;
       bring_columns(kDtype, reinterpret_cast<const void* const*>(place), count, keys_.column, d_, key);
-      if (!find(values_, first, count, place)) return infinirtErrorInvalidValue;
+      if (!values_.find(first, count, place)) return infinirtErrorInvalidValue;
       bring_lines(kDtype, reinterpret_cast<const void* const*>(place), count, values_.column, e_, kManyKeys, value);
       for (int strip = 0; strip < rows.count; strip += kStripRows) {
         const int strip_rows = std::min(kStripRows, rows.count - strip);
@@ -371,7 +371,7 @@ class Attention {
     if constexpr (sizeof(C) == 4) {
       if (few && is_quick()) {
         const T* place[kKeys];
-        if (!find(keys_, first, count, place)) return false;
+        if (!keys_.find(first, count, place)) return false;
         with_rows(rows.count, [&](auto number) {
           is_widest() ? multiply_quick<number, MostFloats>(place, count) : multiply_quick<number, Floats>(place, count);
         });
@@ -473,28 +473,12 @@ class Attention {
     largest_[r] = largest;
   }
 
-  // Where some rows lie. Tables are asked once for each page.
-  static bool find(const KeyRows& from, int64_t first, int count, const T** place) {
-    int64_t left = 0;  // of the page
-    for (int j = 0; j < count; ++j, --left) {
-      if (left > 0) {
-        place[j] = place[j - 1] + from.row;
-        continue;
-      }
-      int64_t offset = 0;
-      if (!from.find(first + j, &offset)) return false;
-      place[j] = static_cast<const T*>(from.base) + offset;
-      left = from.table ? from.page_size - (first + j) % from.page_size : count;
-    }
-    return true;
-  }
-
   bool add_values(int rows, int64_t first, int count) {
     const bool few = rows <= kFew;
     const T* place[kKeys];
     if constexpr (sizeof(C) == 4) {
       if (few && is_quick()) {
-        if (!find(values_, first, count, place)) return false;
+        if (!values_.find(first, count, place)) return false;
         with_rows(rows, [&](auto number) {
           is_widest() ? add_all_quick<number, MostFloats>(place, count) : add_all_quick<number, Floats>(place, count);
         });
