@@ -25,9 +25,9 @@ endforeach()
 
 file(GLOB op_sources CONFIGURE_DEPENDS csrc/op/*.cpp csrc/op/*/*.cpp csrc/op/nvidia/written/*.cpp)
 file(GLOB op_leveled_sources CONFIGURE_DEPENDS csrc/op/cpu/written/*.cpp)
-list(APPEND op_leveled_sources csrc/op/cpu/few_rows.cpp csrc/op/cpu/packed_product.cpp)
+list(APPEND op_leveled_sources csrc/op/cpu/few_rows.cpp csrc/op/cpu/packed_product.cpp csrc/op/cpu/tiled_product.cpp)
 file(GLOB op_once_sources CONFIGURE_DEPENDS csrc/op/cpu/written_once/*.cpp)
-list(FILTER op_sources EXCLUDE REGEX "csrc/op/(cpu/(tiles|few_rows|packed_product)|generation/[a-z0-9]+)\\.cpp$")
+list(FILTER op_sources EXCLUDE REGEX "csrc/op/(cpu/(tiles|few_rows|packed_product|tiled_product)|generation/[a-z0-9]+)\\.cpp$")
 set(op_includes ${INFINIOP_GENERATED_DIR}/include ${INFINIOP_GENERATED_DIR}/build ${PROJECT_SOURCE_DIR}/include
                 ${PROJECT_SOURCE_DIR}/csrc)
 
@@ -89,6 +89,9 @@ if(op_x86_levels)
   set_property(SOURCE csrc/op/cpu/bfloat_weights.cpp APPEND PROPERTY COMPILE_OPTIONS -Wno-uninitialized -Wno-maybe-uninitialized)
   set_source_files_properties(csrc/op/cpu/bfloat_tiles.cpp PROPERTIES
     COMPILE_OPTIONS "-O3;-march=x86-64-v4;-mavx512bf16;-mamx-tile;-mamx-bf16" COMPILE_DEFINITIONS INFINIOP_TILE_REGISTERS
+    SKIP_PRECOMPILE_HEADERS ON)
+  set_source_files_properties(csrc/op/cpu/byte_tiles.cpp PROPERTIES
+    COMPILE_OPTIONS "-O3;-march=x86-64-v4;-mamx-tile;-mamx-int8" COMPILE_DEFINITIONS INFINIOP_TILE_REGISTERS
     SKIP_PRECOMPILE_HEADERS ON)
   target_compile_definitions(infiniop_tiles_v4 PRIVATE INFINIOP_PAIRS INFINIOP_TILE_REGISTERS)
 endif()

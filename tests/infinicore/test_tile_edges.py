@@ -46,6 +46,9 @@ def laid_out(array: np.ndarray[Any, Any], order: str) -> infinicore.Tensor:
         (30, 600, 1100),
         (14, 1027, 66),
         (541, 35, 40),
+        (2, 4200, 70),
+        (70, 4200, 70),  # longer than what is summed up at a time
+        (40, 4100, 600),
     ],
 )
 def test_products(dtype: str, order: str, m: int, k: int, n: int) -> None:
@@ -65,7 +68,17 @@ def test_products(dtype: str, order: str, m: int, k: int, n: int) -> None:
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize(
     ("m", "k", "n"),
-    [(16, 1, 32), (24, 7, 33), (13, 513, 64), (20, 255, 31), (3, 33, 40), (1, 7, 9), (8, 1, 33)],
+    [
+        (16, 1, 32),
+        (24, 7, 33),
+        (13, 513, 64),
+        (20, 255, 31),
+        (3, 33, 40),
+        (1, 7, 9),
+        (8, 1, 33),
+        (70, 65, 40),
+        (33, 4100, 70),
+    ],
 )
 def test_products_of_parts_read_nothing_else(dtype: str, turned: bool, m: int, k: int, n: int) -> None:
     """What lies behind the last elements is not a number."""
@@ -83,7 +96,17 @@ def test_products_of_parts_read_nothing_else(dtype: str, turned: bool, m: int, k
 @pytest.mark.parametrize("order", ["rows", "columns", "gaps"])
 @pytest.mark.parametrize(
     ("m", "k", "n"),
-    [(1, 70, 33), (3, 1025, 5), (4, 64, 130), (5, 3, 31), (13, 1100, 129), (200, 65, 140), (2, 1, 1)],
+    [
+        (1, 70, 33),
+        (3, 1025, 5),
+        (4, 64, 130),
+        (5, 3, 31),
+        (13, 1100, 129),
+        (200, 65, 140),
+        (2, 1, 1),
+        (64, 4099, 64),
+        (300, 2100, 150),
+    ],
 )
 def test_products_of_bytes_are_exact(order: str, m: int, k: int, n: int) -> None:
     random_bytes = np.random.default_rng(m * k * n)

@@ -23,17 +23,21 @@ struct alignas(64) Config {
 constexpr Config kConfig;
 static_assert(sizeof kConfig == 64);
 
-void multiply(const float* a, const float* panel, int64_t lines) {
-  constexpr int64_t kLine = 4 * kTileColumns, kLanes = 4 * kTileLanes;  // bytes
-  for (int64_t i = 0; i < lines; i += kTileLanes, a += kTileRows * kTileLanes, panel += kTileLanes * kTileColumns) {
-    _tile_loadd(4, a, kLanes);
+void multiply(TileRows rows, const float* panel, int64_t lines) {
+  constexpr int64_t kLine = 4 * kTileColumns;  // bytes
+  const auto* upper = static_cast<const char*>(rows.at);
+  const char* lower = upper + 16 * rows.row;
+  for (int64_t i = 0; i < lines; i += kTileLanes, panel += kTileLanes * kTileColumns) {
+    _tile_loadd(4, upper, rows.row);
     _tile_loadd(6, panel, kLine);
     _tile_dpbf16ps(0, 4, 6);
-    _tile_loadd(7, panel + kTileLanes, kLine);
+    _tile_loadd(7, panel + 16, kLine);
     _tile_dpbf16ps(1, 4, 7);
-    _tile_loadd(5, a + 16 * kTileLanes, kLanes);
+    _tile_loadd(5, lower, rows.row);
     _tile_dpbf16ps(2, 5, 6);
     _tile_dpbf16ps(3, 5, 7);
+    upper += rows.next;
+    lower += rows.next;
   }
 }
 
@@ -72,7 +76,7 @@ int try_instructions(void*) {
   asm volatile("" : : : "memory");  // compilers do not know what tiles read
   {
     const TilesInUse in_use;
-    multiply_tiles(reinterpret_cast<float*>(a), reinterpret_cast<float*>(panel), kTileLanes, sums, kTileColumns, false);
+    multiply_tiles({a, 4 * kTileLanes}, reinterpret_cast<float*>(panel), kTileLanes, sums, kTileColumns, false);
   }
   asm volatile("" : : : "memory");
   for (const float sum : sums) {
@@ -104,20 +108,16 @@ bool can_use_tiles() {
 TilesInUse::TilesInUse() { asm volatile("ldtilecfg %0" : : "m"(kConfig)); }
 TilesInUse::~TilesInUse() { _tile_release(); }
 
-void multiply_tiles(const float* a, const float* panel, int64_t lines, float* sums, int64_t row, bool adds) {
+void multiply_tiles(TileRows rows, const float* panel, int64_t lines, float* sums, int64_t row, bool adds) {
   begin(adds ? sums : nullptr, row);
-  multiply(a, panel, lines);
+  multiply(rows, panel, lines);
   store(sums, row);
 }
 
-void round_tiles(int64_t rows, const float* a, const float* panel, int64_t lines, const float* sums, uint16_t* c,
-                 int64_t row) {
-  alignas(64) float all[kTileRows * kTileColumns];
-  begin(sums, kTileColumns);
-  multiply(a, panel, lines);
-  store(all, kTileColumns);
+void round_sums(const float* sums, int64_t rows, uint16_t* c, int64_t row) {
   for (int64_t r = 0; r < rows; ++r) {
-    const __m512 first = _mm512_load_ps(all + r * kTileColumns), second = _mm512_load_ps(all + r * kTileColumns + 16);
+    const __m512 first = _mm512_loadu_ps(sums + r * kTileColumns),
+                 second = _mm512_loadu_ps(sums + r * kTileColumns + 16);
     _mm512_storeu_si512(c + r * row, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(second, first)));
   }
 }

@@ -18,15 +18,18 @@ class TilesInUse {
   TilesInUse& operator=(const TilesInUse&) = delete;
 };
 
-// The innermost part of packed_product.cpp: 32 rows of `a` times a panel of `lines` lines of 32 columns. A lane, of 4 bytes, has two elements
-// of the depth. `a` lies in pieces of 32 rows of 16 lanes. `lines` is a multiple of 16.
+// Sums have 32 rows and 32 columns, a lane of 4 bytes has two elements of the depth, and tiles are 16 lanes deep.
 inline constexpr int kTileRows = 32, kTileColumns = 32, kTileLanes = 16;
 
-// sums[r, j], `row` from one to the next, = the product, or that is added to them.
-void multiply_tiles(const float* a, const float* panel, int64_t lines, float* sums, int64_t row, bool adds);
-// The first `rows` rows of c[r, j], `row` from one to the next, = what stands in `sums`, whose rows are kTileColumns long, if there are some, and the
-// product, as BF16.
-void round_tiles(int64_t rows, const float* a, const float* panel, int64_t lines, const float* sums, uint16_t* c,
-                 int64_t row);
+// 32 rows of lanes, in bytes: from one row to the next, and from a tile's 16 lanes of a row to those of the next tile.
+struct TileRows {
+  const void* at;
+  int64_t row, next = 64;
+};
+
+// sums[r, j], `row` floats from one to the next, = the rows times a panel of `lines` lines of 32 columns, a multiple of 16, or that is added to them.
+void multiply_tiles(TileRows rows, const float* panel, int64_t lines, float* sums, int64_t row, bool adds);
+// The first `rows` rows of c[r, j], `row` elements from one to the next, = sums, whose rows are 32 long, as BF16.
+void round_sums(const float* sums, int64_t rows, uint16_t* c, int64_t row);
 
 }  // namespace infiniop::cpu

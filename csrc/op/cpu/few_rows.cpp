@@ -10,6 +10,7 @@
 #include "op/cpu/buffer.h"
 #include "op/cpu/machine.h"
 #include "op/cpu/registers.h"
+#include "op/cpu/tiled_product.h"
 #include "op/narrow.h"
 
 namespace infiniop::cpu::INFINIOP_LEVEL {
@@ -311,6 +312,11 @@ bool multiply(const FewRows& p) {
   return true;
 }
 
+#ifdef INFINIOP_TILE_REGISTERS
+// With fewer, memory is all that costs in any case.
+constexpr int64_t kFewestTileRows = 2;
+#endif
+
 #ifdef INFINIOP_PAIRS
 bool multiply_pairs(const FewRows& p) {
   if (!p.float_a) return multiply_few_pairs(p), true;
@@ -334,6 +340,13 @@ bool multiply_pairs(const FewRows& p) {
 const MultiplyFewRows multiply_few_rows = [](const FewRows& p) {
   if (p.dtype == INFINI_DTYPE_F32) return multiply<Single>(p);
 #ifdef INFINIOP_PAIRS
+#ifdef INFINIOP_TILE_REGISTERS
+  if (p.dtype == INFINI_DTYPE_BF16 && !p.across && p.rows >= kFewestTileRows && p.float_a == p.float_c &&
+      multiplies_tiles()) {
+    return multiply_tiled({p.dtype, p.float_a, p.rows, p.columns, p.depth, p.a, p.b, p.c, p.a_row, 1, 1, p.b_row,
+                           p.c_row, p.c_column, p.alpha, p.beta});
+  }
+#endif
   if (p.dtype == INFINI_DTYPE_BF16 && !p.across && multiplies_pairs()) return multiply_pairs(p);
 #endif
   return p.dtype == INFINI_DTYPE_BF16 ? multiply<Brain>(p) : multiply<Half>(p);

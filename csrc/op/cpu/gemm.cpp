@@ -28,6 +28,8 @@ constexpr int64_t kFewRowsBytes = 1 << 17;
 constexpr int64_t kFewestAcross = 128;
 // Of tiles of floats, and of narrow types, whose sums are kept beside: multiples of what is computed together in each instruction set.
 constexpr int64_t kPackedRows = 3072, kPackedRowsNarrow = 576;
+// Columns of a product by registers of whole tiles, which brings one of the matrices once for all of the other.
+constexpr int64_t kTiledColumns = 4096;
 
 // The first argument, by value; then the addresses of c, a and b.
 struct GemmWork {
@@ -314,7 +316,9 @@ class PreparedGemm final : public Prepared {
     work_.down = 1;
     // Every block brings the few rows anew: it has many more of the others, as long as there are enough blocks.
     const int64_t most = std::max<int64_t>(8, p.n / (4 * processors()) / 8 * 8);
-    const int64_t bytes = std::max(kFewRowsBytes, 8 * p.m * row);
+    // Tiles have room for more rows than there are.
+    const int64_t brought = work_.dtype == INFINI_DTYPE_BF16 && p.m > 1 && multiplies_tiles() ? 16 : p.m;
+    const int64_t bytes = std::max(kFewRowsBytes, 8 * brought * row);
     work_.tile_n = std::clamp<int64_t>(std::min(bytes / row / 8 * 8, most), 8, 1024);
     // Of lines that lie across, long parts: each begins a page.
     if (work_.across) work_.tile_n = std::clamp<int64_t>(p.n / (2 * processors()) / 32 * 32, kFewestAcross, 1024);
@@ -325,7 +329,7 @@ class PreparedGemm final : public Prepared {
   void choose_packed_tiles() {
     const Product& p = work_.product;
     work_.tile_m = work_.dtype == INFINI_DTYPE_F32 ? kPackedRows : kPackedRowsNarrow;
-    work_.tile_n = packed_columns();
+    work_.tile_n = work_.dtype == INFINI_DTYPE_BF16 && multiplies_tiles() ? kTiledColumns : packed_columns();
     const auto count = [&] {
       work_.down = (p.m + work_.tile_m - 1) / work_.tile_m;
       work_.columns = (p.n + work_.tile_n - 1) / work_.tile_n;

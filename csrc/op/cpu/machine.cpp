@@ -46,6 +46,15 @@ bool multiplies_tiles() {
 #endif
 }
 
+bool multiplies_byte_tiles() {
+#ifdef INFINIOP_X86_LEVELS
+  static const bool answer = multiplies_tiles() && __builtin_cpu_supports("amx-int8");
+  return answer;
+#else
+  return false;
+#endif
+}
+
 bool halves_vectors() {
 #ifdef INFINIOP_X86_LEVELS
   // Zen 3 is of this family, too, and has no longer ones anyway.

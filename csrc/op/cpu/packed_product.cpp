@@ -3,10 +3,10 @@
 #include "op/cpu/packed_product.h"
 
 #include "op/cpu/bfloat_pairs.h"
-#include "op/cpu/bfloat_tiles.h"
 #include "op/cpu/buffer.h"
 #include "op/cpu/machine.h"
 #include "op/cpu/panels.h"
+#include "op/cpu/tiled_product.h"
 #include "op/cpu/turn.h"
 #include "op/narrow.h"
 
@@ -320,15 +320,15 @@ void multiply_in_place(const PackedProduct& p) {
   }
 }
 
-// Of a tile's 32: with fewer rows most of it is not used.
-[[maybe_unused]] constexpr int64_t kFewestTileRows = 9;
+#ifdef INFINIOP_TILE_REGISTERS
+constexpr int64_t kFewestTileRows = 2;
+#endif
 
 // How both matrices are brought: as floats, a line of the panel for each element of the depth.
 template <class B, class A>
 struct Floats {
   using Other = A;  // what a and c are
   static constexpr int64_t kRows = kStripRows, kTogether = 1;
-  static constexpr bool kWholeStrips = false;  // whether what multiplies does not know of strips with fewer rows
   static constexpr bool kRounds = false;  // whether what multiplies can also round
   static constexpr bool kAsks = true;  // whether it asks for other memory meanwhile
   static constexpr auto bring_panels = &infiniop::cpu::INFINIOP_LEVEL::bring_panels<B>;
@@ -343,7 +343,7 @@ struct Pairs {
   static_assert(kStripRows == kMostPairRows && kPanel == kPairColumns && kDepth == kPairDepth);
   using Other = Brain;
   static constexpr int64_t kRows = kStripRows, kTogether = 2;
-  static constexpr bool kWholeStrips = false, kRounds = true, kAsks = false;
+  static constexpr bool kRounds = true, kAsks = false;
 
   static void bring_rows(const PackedProduct& p, int64_t row, int64_t rows, int64_t k, int64_t depth, float* lanes) {
     const auto* from = static_cast<const uint16_t*>(p.a) + row * p.a_row + k * p.a_column;
@@ -439,53 +439,6 @@ struct RoundedPairs : Pairs {
 };
 #endif
 
-#ifdef INFINIOP_TILE_REGISTERS
-// The same panels, for registers of whole tiles: behind the last line zeros, up to a whole tile, and rows in pieces of its width.
-template <class Brought>
-struct Tiled : Brought {
-  static_assert(kPanel == kTileColumns && kDepth % kTileLanes == 0);
-  static constexpr int64_t kRows = kTileRows;
-  static constexpr bool kWholeStrips = true;
-  TilesInUse in_use;
-
-  static int64_t whole(int64_t lines) { return (lines + kTileLanes - 1) / kTileLanes * kTileLanes; }
-
-  static void bring_rows(const PackedProduct& p, int64_t row, int64_t rows, int64_t k, int64_t depth, float* lanes) {
-    float line[kDepth];
-    const int64_t pairs = (depth + 1) / 2, all = whole(pairs);
-    for (int64_t r = 0; r < kRows; ++r) {
-      if (r < rows) {
-        Brought::bring_rows(p, row + r, 1, k, depth, line);
-        __builtin_memset(line + pairs, 0, static_cast<size_t>(all - pairs) * sizeof(float));
-      } else {
-        __builtin_memset(line, 0, static_cast<size_t>(all) * sizeof(float));
-      }
-      for (int64_t i = 0; i < all; i += kTileLanes) {
-        __builtin_memcpy(lanes + i * kRows + r * kTileLanes, line + i, kTileLanes * sizeof(float));
-      }
-    }
-  }
-
-  static void bring_panels(const PackedProduct& p, int64_t panels, int64_t k, int64_t depth, float* lanes) {
-    Brought::bring_panels(p, panels, k, depth, lanes);
-    const int64_t pairs = (depth + 1) / 2, missing = whole(pairs) - pairs;
-    for (int64_t j = 0; j < panels && missing > 0; ++j) {
-      __builtin_memset(lanes + j * kPanelStep + pairs * kPanel, 0,
-                       static_cast<size_t>(missing * kPanel) * sizeof(float));
-    }
-  }
-
-  static void multiply_some(const float* a, const float* panel, int64_t lines, float* sums, int64_t row, bool adds) {
-    multiply_tiles(a, panel, whole(lines), sums, row, adds);
-  }
-  static MultiplyPairs multiply_of(int64_t) { return multiply_some; }
-  static void round(int64_t rows, const float* a, const float* panel, int64_t lines, const float* sums, uint16_t* c,
-                    int64_t row) {
-    round_tiles(rows, a, panel, whole(lines), sums, c, row);
-  }
-};
-#endif
-
 // See panels.h.
 template <class Type>
 void columns_of(const void* const* vectors, int64_t count, int64_t step, int64_t depth, float* to) {
@@ -555,7 +508,6 @@ void put(const PackedProduct& p, int64_t row, int64_t rows, int64_t column, int6
 template <class Format>
 bool multiply(const PackedProduct& p) {
   using Other = typename Format::Other;
-  [[maybe_unused]] const Format format;  // for as long as it is needed
   constexpr int64_t kRows = Format::kRows;
   constexpr int64_t kElements = kDepth * Format::kTogether;
   const int64_t panels = (p.columns + kPanel - 1) / kPanel, strips = (p.rows + kRows - 1) / kRows;
@@ -597,7 +549,7 @@ bool multiply(const PackedProduct& p) {
             return Format::round(rows, rows_of_a, panel, lines, first ? nullptr : place, c, p.c_row);
           }
         }
-        if (in_place && columns == kPanel && (!Format::kWholeStrips || rows == kRows)) {
+        if (in_place && columns == kPanel) {
           auto* c = static_cast<float*>(p.c) + row * p.c_row + column;
           return some(rows_of_a, panel, lines, c, p.c_row, !first || p.beta == 1);
         }
@@ -656,9 +608,7 @@ const MultiplyPacked multiply_packed = [](const PackedProduct& p) {
   if (p.dtype == INFINI_DTYPE_F32) return multiply<Floats<Single, Single>>(p);
 #ifdef INFINIOP_PAIRS
 #ifdef INFINIOP_TILE_REGISTERS
-  if (is_brain && p.rows >= kFewestTileRows && multiplies_tiles()) {
-    return p.only_b ? multiply<Tiled<RoundedPairs>>(p) : multiply<Tiled<Pairs>>(p);
-  }
+  if (is_brain && p.rows >= kFewestTileRows && multiplies_tiles()) return multiply_tiled(p);
 #endif
   if (is_brain && multiplies_pairs()) return p.only_b ? multiply<RoundedPairs>(p) : multiply<Pairs>(p);
 #endif

@@ -11,7 +11,7 @@
 #include "op/cpu/bfloat_tiles.h"
 #include "op/cpu/bfloat_weights.h"
 #include "op/cpu/buffer.h"
-#include "op/cpu/turn.h"
+#include "op/cpu/pair_panels.h"
 #include "op/cpu/written/attention.h"
 
 namespace infiniop::cpu::INFINIOP_LEVEL {
@@ -38,10 +38,11 @@ class TiledAttention {
     for (int64_t first = 0; first < most; first += kKeys) {
       const auto count = static_cast<int>(std::min<int64_t>(kKeys, most - first));
       const BFloat16* place[kKeys];
+      const auto at = [&place](int64_t i) { return reinterpret_cast<const uint16_t*>(place[i]); };
       if (!keys_.find(first, count, place)) return *error = infinirtErrorInvalidValue, true;
-      bring_keys(place, count);
+      columns_as_panels(at, count, keys_.column, d_, kTileColumns * lines_, key_);
       if (!values_.find(first, count, place)) return *error = infinirtErrorInvalidValue, true;
-      if (!bring_values(place, count)) return false;
+      if (!lines_as_panels(at, e_, values_.column, count, kTileColumns * kValueLines, value_)) return false;
       for (int strip = 0; strip < rows.count; strip += kTileRows) attend_strip(rows, strip, first, count);
     }
     for (int r = 0; r < rows.count; ++r) put(rows, r);
@@ -54,11 +55,9 @@ class TiledAttention {
   static constexpr int64_t kValueLines = kKeys / 2;  // lanes, of two elements each
   static constexpr float kLog2OfE = 1.44269504f;
 
-  static int64_t whole(int64_t count, int64_t part) { return (count + part - 1) / part * part; }
-
   bool take_memory(int rows) {
     strips_ = (rows + kTileRows - 1) / kTileRows;
-    lines_ = whole((d_ + 1) / 2, kTileLanes);
+    lines_ = lines_for(d_);
     values_wide_ = whole(e_, kTileColumns);
     const int64_t query = strips_ * kTileRows * lines_, key = kKeys * lines_, value = kValueLines * values_wide_,
                   score = kTileRows * kScoreRow, weight = kTileRows * kKeys / 2,
@@ -73,81 +72,19 @@ class TiledAttention {
     return query_ != nullptr;
   }
 
-  // 32 elements and fewer as 16 lanes, zeros behind them.
-  static __m512i lanes_at(const BFloat16* from, int64_t step, int64_t count) {
-    if (step == 1 && count >= 2 * kTileLanes) return _mm512_loadu_si512(from);
-    const auto some = std::min<int64_t>(count, 2 * kTileLanes);
-    if (step == 1) return _mm512_maskz_loadu_epi16((__mmask32{1} << some) - 1, from);
-    BFloat16 elements[2 * kTileLanes] = {};
-    for (int64_t i = 0; i < some; ++i) elements[i] = from[i * step];
-    return _mm512_loadu_si512(elements);
-  }
-
   // In pieces of 32 rows of 16 lanes: a strip after the other.
   void bring_queries(const QueryRows& rows) {
     for (int64_t r = 0; r < strips_ * kTileRows; ++r) {
       float* to = query_ + r / kTileRows * kTileRows * lines_ + r % kTileRows * kTileLanes;
       for (int64_t i = 0; i < lines_; i += kTileLanes, to += kTileRows * kTileLanes) {
-        const auto* from = r < rows.count ? static_cast<const BFloat16*>(rows.query[r]) : nullptr;
+        const auto* from = r < rows.count ? static_cast<const uint16_t*>(rows.query[r]) : nullptr;
         _mm512_storeu_si512(
             to, from ? lanes_at(from + 2 * i * rows.query_step, rows.query_step, d_ - 2 * i) : _mm512_setzero_si512());
       }
     }
   }
 
-  // As columns: panels of 32 keys, whose lines have a lane of each.
-  void bring_keys(const BFloat16* const* place, int count) {
-    using Lanes [[gnu::vector_size(64)]] = int32_t;
-    for (int64_t first = 0; first < whole(count, kTileColumns); first += kTileLanes) {
-      float* to = key_ + first / kTileColumns * kTileColumns * lines_ + first % kTileColumns;
-      for (int64_t i = 0; i < lines_; i += kTileLanes) {
-        Lanes rows[kTileLanes];
-#pragma GCC unroll 16
-        for (int r = 0; r < kTileLanes; ++r) {
-          const bool is_there = first + r < count;
-          rows[r] = reinterpret_cast<Lanes>(
-              is_there ? lanes_at(place[first + r] + 2 * i * keys_.column, keys_.column, d_ - 2 * i)
-                       : _mm512_setzero_si512());
-        }
-        turn<Lanes>(rows);
-#pragma GCC unroll 16
-        for (int r = 0; r < kTileLanes; ++r) {
-          _mm512_storeu_si512(to + (i + r) * kTileColumns, reinterpret_cast<__m512i>(rows[r]));
-        }
-      }
-    }
-  }
-
-  // As lines: panels of 32 columns, a lane of which has two keys. False: one is infinite or not a number.
-  bool bring_values(const BFloat16* const* place, int count) {
-    __m512i largest = _mm512_setzero_si512();
-    __m512i low, high;  // which elements lie side by side
-    {
-      uint16_t order[2][2 * kTileLanes];
-      for (uint16_t i = 0; i < 2 * kTileLanes; ++i) {
-        for (uint16_t half = 0; half < 2; ++half) {
-          order[half][i] = static_cast<uint16_t>(half * kTileLanes + i / 2 + i % 2 * 2 * kTileLanes);
-        }
-      }
-      low = _mm512_loadu_si512(order[0]);
-      high = _mm512_loadu_si512(order[1]);
-    }
-    for (int64_t i = 0; i < whole(count, 2 * kTileLanes); i += 2) {
-      for (int64_t column = 0; column < values_wide_; column += kTileColumns) {
-        const auto line = [&](int64_t key) {
-          if (key >= count) return _mm512_setzero_si512();
-          return lanes_at(place[key] + column * values_.column, values_.column, e_ - column);
-        };
-        const __m512i upper = line(i), lower = line(i + 1), sizes = _mm512_set1_epi16(0x7FFF);
-        largest = _mm512_max_epu16(largest, _mm512_and_si512(upper, sizes));
-        largest = _mm512_max_epu16(largest, _mm512_and_si512(lower, sizes));
-        float* to = value_ + column * kValueLines + i / 2 * kTileColumns;
-        _mm512_storeu_si512(to, _mm512_permutex2var_epi16(upper, low, lower));
-        _mm512_storeu_si512(to + kTileLanes, _mm512_permutex2var_epi16(upper, high, lower));
-      }
-    }
-    return _mm512_cmpge_epu16_mask(largest, _mm512_set1_epi16(0x7F80)) == 0;
-  }
+  static TileRows in_pieces(const float* rows) { return {rows, 4 * kTileLanes, 4 * kTileRows * kTileLanes}; }
 
   void attend_strip(const QueryRows& rows, int strip, int64_t first, int count) {
     const int strip_rows = std::min(kTileRows, rows.count - strip);
@@ -157,7 +94,7 @@ class TiledAttention {
       most = std::max(most, seen[r]);
     }
     if (most == 0) return;
-    const float* query = query_ + strip * lines_;
+    const TileRows query = in_pieces(query_ + strip * lines_), weights = in_pieces(weight_);
     for (int j = 0; j < most; j += kTileColumns) {
       multiply_tiles(query, key_ + j * lines_, lines_, score_ + j, kScoreRow, false);
     }
@@ -172,7 +109,7 @@ class TiledAttention {
       for (int64_t i = 0; i < values_wide_; ++i) sums[r * values_wide_ + i] *= before;
     }
     for (int64_t column = 0; column < values_wide_; column += kTileColumns) {
-      multiply_tiles(weight_, value_ + column * kValueLines, all / 2, sums + column, values_wide_, true);
+      multiply_tiles(weights, value_ + column * kValueLines, all / 2, sums + column, values_wide_, true);
     }
   }
 

@@ -1,11 +1,14 @@
 // Products of matrices of 8 bits. Tiles of both are brought side by side as numbers of 16 bits, of which compilers make the instructions that
-// multiply and add pairs; or, where a processor multiplies bytes and adds four products at once, as bytes (int8_vnni.h). Sums have 32 bits.
+// multiply and add pairs; or, where a processor multiplies bytes and adds four products at once, as bytes (int8_vnni.h), or, where it multiplies whole
+// tiles, as these (int8_tiles.h). Sums have 32 bits.
 #include <algorithm>
 
 #include "infiniop/generated/written.h"
 #include "op/cpu/buffer.h"
+#include "op/cpu/machine.h"
 #include "op/cpu/written.h"
 #include "op/cpu/written/elements.h"
+#include "op/cpu/written/int8_tiles.h"
 #include "op/cpu/written/int8_vnni.h"
 
 namespace infiniop::cpu::INFINIOP_LEVEL {
@@ -34,14 +37,17 @@ struct Buffers {
 struct Shape {
   int64_t rows, columns;
 };
+int64_t parts(int64_t size, int64_t part) { return (size + part - 1) / part; }
+
 Shape shape_of_items() {
+#ifdef INFINIOP_TILE_REGISTERS
+  if (multiplies_byte_tiles()) return {byte_tiles::kMostRows, byte_tiles::kMostColumns};
+#endif
 #ifdef INFINIOP_VNNI
   if (vnni::is_there()) return {vnni::kMostRows, vnni::kMostColumns};
 #endif
   return {kTile, kTile};
 }
-
-int64_t parts(int64_t size, int64_t part) { return (size + part - 1) / part; }
 
 Split split(const WrittenPlan& plan, const double*, int) {
   const Shape shape = shape_of_items();
@@ -149,11 +155,16 @@ infinirtError_t run(const WrittenCall& call, int64_t first, int64_t last) {
 #ifdef INFINIOP_VNNI
     if (vnni::is_there()) {
       const TensorView &x = plan.tensor[tensor::x], &weights = plan.tensor[tensor::weights];
-      sums = vnni::multiply({call.at<const int8_t>(tensor::x) + row * x.stride[0], x.stride[0], x.stride[1], rows},
-                            {call.at<const int8_t>(tensor::weights) + column * weights.stride[1], weights.stride[1],
-                             weights.stride[0], columns},
-                            plan.size[size::k]);
+      const vnni::Lines x_rows{call.at<const int8_t>(tensor::x) + row * x.stride[0], x.stride[0], x.stride[1], rows};
+      const vnni::Lines w_rows{call.at<const int8_t>(tensor::weights) + column * weights.stride[1], weights.stride[1],
+                               weights.stride[0], columns};
       line = vnni::line_of(columns);
+#ifdef INFINIOP_TILE_REGISTERS
+      if (multiplies_byte_tiles() && (rows > vnni::kFewRows || weights.stride[0] != 1)) {
+        sums = byte_tiles::multiply(x_rows, w_rows, plan.size[size::k]);
+      } else
+#endif
+        sums = vnni::multiply(x_rows, w_rows, plan.size[size::k]);
     } else
 #endif
         if (auto* buffers = reinterpret_cast<Buffers*>(worker_buffer(sizeof(Buffers)))) {

@@ -65,11 +65,11 @@ template <int Step>
   }
 }
 
-// 16 lines of 64 bytes as 16 fours of bytes of each.
-void transpose(const int8_t* from, int64_t line, int8_t* to) {
+// Up to 16 lines of 64 bytes as 16 fours of bytes of each, zeros of those that are not there.
+void transpose(const int8_t* from, int64_t line, int64_t count, int8_t* to) {
   __m512i lines[16];
 #pragma GCC unroll 16
-  for (int i = 0; i < 16; ++i) lines[i] = _mm512_loadu_si512(from + i * line);
+  for (int i = 0; i < 16; ++i) lines[i] = i < count ? _mm512_loadu_si512(from + i * line) : _mm512_setzero_si512();
   exchange<1>(lines);
   exchange<2>(lines);
   exchange<4>(lines);
@@ -82,10 +82,11 @@ void transpose(const int8_t* from, int64_t line, int8_t* to) {
 void bring_panel(const Lines& w, int64_t column, int64_t k, int64_t depth, int8_t* to) {
   const int64_t columns = std::min<int64_t>(kPanel, w.count - column);
   int64_t done = 0;
-  if (columns == kPanel && w.step == 1) {
+  if (w.step == 1) {
     for (; done + 64 <= depth; done += 64) {
       for (int half = 0; half < 2; ++half) {
-        transpose(w.at + (column + half * 16) * w.line + k + done, w.line, to + done * kPanel + half * 64);
+        transpose(w.at + (column + half * 16) * w.line + k + done, w.line, columns - half * 16,
+                  to + done * kPanel + half * 64);
       }
     }
   }
