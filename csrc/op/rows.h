@@ -37,6 +37,7 @@ struct RowStep {
   RowStepKind kind;
   int loop;  // its expression, of those that there are loops for; -1: the only value of `reads` as it is
   uint32_t reads;  // bit n: value n is in it
+  bool is_light;  // it waits for memory rather than for the arithmetic
 };
 
 struct RowResult {

@@ -81,6 +81,8 @@ bool streams_results() {
 #endif
 }
 
+bool asks_for_light_results() { return !multiplies_tiles(); }
+
 bool asks_ahead() {
 #if defined(__x86_64__)
   static const bool answer = [] {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "op/cpu/buffer.h"
+#include "op/cpu/machine.h"
 #include "op/cpu/gather.h"
 #include "op/cpu/streaming.h"
 #include "op/cpu/types.h"
@@ -263,6 +264,7 @@ class RowWorker {
     for (int step = 0; step < rows_.steps; ++step) {
       // Short rows the machine foresees itself.
       looks_ahead_ = step + 1 == rows_.steps && length_ >= kAhead && length_ * size_ <= kLongestAhead;
+      asks_for_results_ = !rows_.step[step].is_light || asks_for_light_results();
       if (rows_.step[step].kind != RowStepKind::Each) scalars_[reduction++] = reduce(step);
     }
     looks_ahead_ = false;
@@ -382,7 +384,7 @@ class RowWorker {
       if (!side_by_side_[t] || rows_.place[t] != RowPlace::Element || !work_.rows.is_given[t]) continue;
       const int64_t size = work_.route[t].element_size, first = begin * size, last = (begin + count) * size;
       if (t < info_.outputs) {
-        if (streams_[t]) continue;
+        if (streams_[t] || !asks_for_results_) continue;
         for (int64_t at = first; at < last; at += 64) __builtin_prefetch(row_[t] + at, 1, 2);
       } else if (has_next_) {
         const char* next = row_[t] + work_.rows.rows.stride[t][0];
@@ -504,7 +506,7 @@ class RowWorker {
   const int64_t size_;  // of an element that is computed with
   const int64_t length_;  // of a row
   const bool is_kept_;
-  bool has_next_ = false, looks_ahead_ = false, is_short_ = false, sums_bfloat_ = false;
+  bool has_next_ = false, looks_ahead_ = false, asks_for_results_ = false, is_short_ = false, sums_bfloat_ = false;
   int values_ = rows_.inputs;
   int step_of_value_[kMaxRowValues] = {};
   int element_results_ = 0;

@@ -46,8 +46,11 @@ def typed(expression: str) -> str:
 
 def is_light(operator: Operator) -> bool:
     """Whether a loop waits for memory rather than for the arithmetic."""
-    called = re.findall(r"(\w+)\(", operator.expression + operator.integer_expression)
-    return set(called) <= LIGHT_FUNCTIONS
+    return calls_light_functions(operator.expression + operator.integer_expression)
+
+
+def calls_light_functions(expression: str) -> bool:
+    return set(re.findall(r"(\w+)\(", expression)) <= LIGHT_FUNCTIONS
 
 
 def operand_type(operator: Operator, name: str) -> str:

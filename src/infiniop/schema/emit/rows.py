@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .. import OPERATORS
 from ..model import Each, Operator, Reduce, Rows
-from .maps import COMPUTED, typed
+from .maps import COMPUTED, calls_light_functions, typed
 
 ROWS = tuple(operator for operator in OPERATORS if operator.kind == "rows")
 MOST_STEPS, MOST_VALUES, MOST_SCALARS = 4, 4, 6  # as csrc/op/rows.h
@@ -297,7 +297,8 @@ def reads(operator: Operator, expression: str) -> int:
 def step_text(operator: Operator, step: Each | Reduce) -> str:
     kind = "Each" if isinstance(step, Each) else step.how.capitalize()
     number = _NUMBERS.get(f"{operator.name}_{step.name}", -1)
-    return f"{{RowStepKind::{kind}, {number}, {reads(operator, step.expression)}u}}"
+    is_light = str(calls_light_functions(step.expression)).lower()
+    return f"{{RowStepKind::{kind}, {number}, {reads(operator, step.expression)}u, {is_light}}}"
 
 
 def info(operator: Operator) -> list[str]:
