@@ -11,6 +11,7 @@ from pathlib import Path
 
 import correct_programs
 import pytest
+from sanitizing import sanitized
 
 import infinirt
 from infinirt import runtime as rt
@@ -75,18 +76,6 @@ def test_a_look_at_device_memory_is_nothing_to_speak_of(tmp_path: Path) -> None:
         [sys.executable, "-m", "infinirt", "sanitize", script], capture_output=True, text=True, timeout=240
     )
     assert done.stderr.strip() == "infinirt sanitize: nothing found"
-
-
-def sanitized(tmp_path: Path, text: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    script = tmp_path / "script.py"
-    script.write_text(text)
-    return subprocess.run(
-        [sys.executable, "-m", "infinirt", "sanitize", script],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        env={**os.environ, **environment},
-    )
 
 
 REFUSED = """
@@ -183,12 +172,16 @@ def test_a_wait_that_tells_of_a_failure_has_waited(tmp_path: Path) -> None:
     assert done.stderr.strip() == "infinirt sanitize: nothing found"
 
 
-def test_a_device_that_has_failed_for_good_is_no_failure_of_the_checker(tmp_path: Path) -> None:
-    done = sanitized(tmp_path, FAILING.format(code=719, after=""))
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_device_that_has_failed_for_good_is_no_failure_of_the_checker(tmp_path: Path, number: int) -> None:
+    text = FAILING.format(code=719, after="").replace(
+        'Device("cpu")', f'Device("cpu:{number}"); device.set_current()'
+    )
+    done = sanitized(tmp_path, text, INFINIRT_CPU_DEVICES="2")
     assert "failed: StickyError" in done.stdout, done.stderr
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
-    assert "the device has failed" in done.stderr
+    assert f"the device cpu:{number} has failed" in done.stderr
 
 
 EXAMPLES = [

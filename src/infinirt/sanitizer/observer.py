@@ -9,7 +9,7 @@ import os
 import sys
 import sysconfig
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -22,6 +22,7 @@ from .checker import Checker, Device
 from .clocks import Stack
 from .findings import Finding, full_path
 from .host_memory import HostMemory
+from .signals import Signals
 
 _POINTER = ctypes.sizeof(ctypes.c_void_p)
 _DEEPEST = 24  # frames of a stack
@@ -83,6 +84,26 @@ class _Observer(ctypes.Structure):
 
 
 _kept: list[object] = []  # callbacks that other threads may still be in
+_running: set[Sanitizer] = set()
+
+
+def _after_fork() -> None:
+    for each in list(_running):
+        each._end_in_child()
+    _running.clear()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+_never = threading.Lock()
+_never.acquire()
+
+
+class _Stops(BaseException):
+    """Raised in a thread it stops it there, before any of the thread's own code can meet it."""
+
+    def __init__(self) -> None:
+        _never.acquire()
 
 
 class Sanitizer:
@@ -97,9 +118,11 @@ class Sanitizer:
         self._signatures: dict[bytes, tuple[str, ...]] = {}
         self._kernels: dict[int, _Kernel] = {}
         self._library = ctypes.CDLL(str(installed_root() / "lib" / "libinfinirt.so.1"))
-        self._process = os.getpid()
+        self._signals = Signals(Sanitizer._call_ended.__code__, Sanitizer._touched.__code__)
+        self._devices: set[Device] = set()
+        self._callers: set[int] = set()  # threads
         self._running = False
-        self._outside: FrameType | None = None
+        self.outside: FrameType | None = None  # calls the program: no stack shows it, nor what called it
         self.problems: list[str] = []  # of the checker itself
 
     @property
@@ -117,9 +140,20 @@ class Sanitizer:
     def findings(self) -> list[Finding]:
         return self._checker.findings
 
-    def start(self, outside: FrameType | None = None) -> None:
-        """`outside`: the frame that calls the program, which no stack shows, nor what called that one."""
-        self._outside = outside
+    @property
+    def devices(self) -> list[Device]:
+        """Those that the program has something of."""
+        return sorted(self._devices)
+
+    def take_findings(self) -> list[Finding]:
+        """What was found since this was asked last. What is found again is told again."""
+        with self._lock:
+            taken = self._checker.findings[:]
+            self._checker.findings.clear()
+            self._checker._known.clear()
+        return taken
+
+    def start(self) -> None:
         callback = _CALLBACK(self._call_ended)
         own = ctypes.cast(callback, ctypes.c_void_p)
         caller = _CALLBACK(_core.observer_caller())
@@ -127,13 +161,17 @@ class Sanitizer:
         _kept.extend((callback, observer))
         self._set(ctypes.byref(observer))
         _core.watch_touches(self._touched)
+        self._signals.start()
+        _running.add(self)
         self._running = True
 
     def stop(self) -> None:
         """Looks on no longer."""
-        if self._running and os.getpid() == self._process:
+        if self._running:
             self._running = False
-            self._outside = None
+            _running.discard(self)
+            self._signals.stop()
+            self.outside = None
             self._set(None)
             with self._lock:
                 self._take_untold()
@@ -145,6 +183,21 @@ class Sanitizer:
         with self._lock:
             self._checker.end()
 
+    def stop_threads(self, threads: Iterable[threading.Thread]) -> bool:
+        """They get no further in Python, as when the interpreter ends. Returns whether one of them has called the runtime, and may hold something of it."""
+        self._lock.acquire()  # for good: none of them is in the checker, or will come out of it
+        stopped = [thread.ident or 0 for thread in threads]
+        for ident in stopped:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), ctypes.py_object(_Stops))
+        self._lock = threading.RLock()
+        return not self._callers.isdisjoint(stopped)
+
+    def _end_in_child(self) -> None:
+        """A forked child is not looked at. Who held the lock is not in it."""
+        self._running = False
+        self._lock = threading.RLock()
+        self._signals.stop()
+
     def _set(self, observer: Any) -> None:
         error = self._library.infinirtXSetObserver(observer)
         if error:
@@ -153,6 +206,17 @@ class Sanitizer:
     # ---- one call
 
     def _call_ended(self, user: int | None, pointer: Any) -> None:
+        self._take(pointer)
+        if self._signals.waiting:
+            (*_,) = self._signals.again()
+
+    def _touched(self, address: int, writes: bool) -> None:
+        """In the middle of the program's own access to memory."""
+        self._take_touch(address, writes)
+        if self._signals.waiting:
+            (*_,) = self._signals.again()
+
+    def _take(self, pointer: Any) -> None:
         if not self._running or getattr(self._thread, "asks", False):
             return
         collects = gc.isenabled()
@@ -176,15 +240,17 @@ class Sanitizer:
             if collects:
                 gc.enable()
 
-    def _touched(self, address: int, writes: bool) -> None:
-        """In the middle of the program's own access to memory."""
+    def _take_touch(self, address: int, writes: bool) -> None:
         if not self._running:
             return
         collects = gc.isenabled()
         gc.disable()
         try:
+            stack = _stack(sys._getframe(2), self.outside)
             with self._lock:
-                self._host_memory.touched(address, writes, _stack(sys._getframe(1), self._outside))
+                self._host_memory.touched(address, writes, stack)
+        except Exception as error:
+            self.problems.append(f"{type(error).__name__}: {error}")
         finally:
             if collects:
                 gc.enable()
@@ -202,15 +268,20 @@ class Sanitizer:
         return calls
 
     def _read(self, seen: Any) -> Call:
-        observing = sys._getframe().f_back  # behind it is the program, if the thread is one of Python's
+        program = sys._getframe(2).f_back  # behind _call_ended, if the thread is one of Python's
+        device = ((seen.device_type or b"cpu").decode(), seen.device)
+        if seen.created:
+            self._devices.add(device)
+        thread = threading.get_ident()
+        self._callers.add(thread)
         return Call(
             seen.function.decode(),
             dict(zip(self._names(seen.signature), seen.arguments[: seen.argument_count], strict=False)),
             seen.result,
             seen.created,
-            ((seen.device_type or b"cpu").decode(), seen.device),
-            threading.get_ident(),
-            _stack(observing.f_back if observing else None, self._outside),
+            device,
+            thread,
+            _stack(program, self.outside),
             [_declared(seen.accesses[i]) for i in range(seen.access_count)],
             (seen.name or b"").decode(errors="replace"),
             _core.drops_late(),
