@@ -91,23 +91,30 @@ class Communicator:
     @property
     def timeout(self) -> float:
         """Seconds that an operation waits for other ranks before the communicator fails; 0 is for ever."""
-        return _core.timeout(self._handle) / 1000
+        return _core.timeout(self._open()) / 1000
 
     @timeout.setter
     def timeout(self, seconds: float) -> None:
+        handle = self._open()
         if not 0 <= seconds <= 2_000_000:
             raise ValueError(f"timeout is {seconds}; it must be 0 (none) to 2,000,000 seconds")
-        _core.set_timeout(self._handle, max(int(seconds * 1000), 1 if seconds > 0 else 0))
+        _core.set_timeout(handle, max(int(seconds * 1000), 1 if seconds > 0 else 0))
 
     @property
     def error(self) -> str | None:
         """Why the communicator has failed; None if it works."""
-        status, message = _core.async_error(self._handle)
+        status, message = _core.async_error(self._open())
         return message if status else None
 
     def abort(self) -> None:
         """Ends everything that waits, on all ranks, with an error. Afterwards the communicator can only be closed."""
-        _core.abort(self._handle)
+        _core.abort(self._open())
+
+    def _open(self) -> int:
+        """The handle of a communicator that was not closed."""
+        if not self._handle:
+            raise ValueError("the communicator was closed; make another one")
+        return self._handle
 
     def close(self) -> None:
         """Destroys the communicator; operations that were issued are still done. More than once is no error."""
@@ -390,7 +397,7 @@ class Communicator:
 
     def barrier(self, *, stream: infinirt.Stream | None = None) -> None:
         """The stream goes on when the streams of all ranks have got here."""
-        _core.barrier(self._handle, (stream or self._device.default_stream).handle)
+        _core.barrier(self._open(), (stream or self._device.default_stream).handle)
 
     # ---- what all of them need
 
@@ -427,10 +434,9 @@ class Communicator:
         *arguments: object,
     ) -> None:
         """Calls the function on the stream, now or whenever a recording is replayed."""
-        if not self._handle:
-            raise ValueError("the communicator was closed; make another one")
+        handle = self._open()
         on = self._stream(stream, operands)
-        call: Callable[[int], None] = partial(function, *arguments, self._handle)
+        call: Callable[[int], None] = partial(function, *arguments, handle)
         recording = next(
             (each.place for each in operands if each.place is not None and each.place.is_recording), None
         )

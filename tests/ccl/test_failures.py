@@ -445,5 +445,15 @@ def test_a_closed_communicator_says_so_and_habits_of_others_are_answered(device:
         infiniccl.init_rank(1, "x", 0, "cpu")  # type: ignore[arg-type]
     comm.close()
     assert repr(comm) == "<closed Communicator of rank 0 of 1>"
-    with pytest.raises(ValueError, match="the communicator was closed; make another one"):
-        comm.all_reduce(buffer, dtype="float32")
+    uses: list[Callable[[], object]] = [
+        lambda: comm.all_reduce(buffer, dtype="float32"),
+        lambda: comm.send(buffer, 0),
+        comm.barrier,
+        comm.abort,
+        lambda: comm.timeout,
+        lambda: setattr(comm, "timeout", 3),
+        lambda: comm.error,
+    ]
+    for use in uses:
+        with pytest.raises(ValueError, match="the communicator was closed; make another one"):
+            use()
