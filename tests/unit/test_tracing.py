@@ -289,6 +289,13 @@ def test_the_summary_prints_what_the_command_prints(tmp_path: Path) -> None:
     assert shown == str(tracing.convert(raw, None)[1]).splitlines()
 
 
+def test_a_trace_of_nothing_replaces_an_earlier_one(tmp_path: Path) -> None:
+    (tmp_path / "out.json").write_text("of an earlier run")
+    with infinirt.trace(tmp_path / "out.json"):
+        pass
+    assert "traceEvents" in json.loads((tmp_path / "out.json").read_text())
+
+
 def test_a_second_trace_warns_and_changes_nothing(tmp_path: Path) -> None:
     with infinirt.trace(tmp_path / "out.json") as outer:
         with (
@@ -386,6 +393,11 @@ def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
     assert done.returncode == 3
     assert (tmp_path / "out.json").read_text() == "of an earlier run"
     assert "failed (exit status 3) before it called the runtime" in done.stderr
+    script.write_text("import infinirt")
+    done = infinirt_trace("-o", str(tmp_path / "out.json"), str(script))
+    assert done.returncode == 1
+    assert (tmp_path / "out.json").read_text() == "of an earlier run"
+    assert "the program called nothing of the runtime" in done.stderr
     done = infinirt_trace("nope.py")
     assert (done.returncode, done.stderr) == (2, "infinirt trace: there is no file nope.py\n")
     done = infinirt_trace("-o", str(tmp_path / "none" / "out.json"), str(script))

@@ -53,10 +53,12 @@ def show(folder: Path, output: str, as_json: bool, status: int = 0, where: str =
     except (OSError, ValueError) as error:
         print(f"infinirt trace: {error}", file=sys.stderr)
         return 1
-    if not processes:
+    if all(each.is_empty for each in processes):
         why = (
             f"the program failed (exit status {status}) before it called the runtime"
             if status
+            else "the program called nothing of the runtime"
+            if processes
             else "the program did not load the runtime's library"
         )
         print(f"infinirt trace: nothing was recorded{where}: {why}", file=sys.stderr)

@@ -45,15 +45,17 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
-def convert(folder: str | Path, output: str | Path | None) -> tuple[list[Process], Summary]:
+def convert(
+    folder: str | Path, output: str | Path | None, *, if_empty: bool = False
+) -> tuple[list[Process], Summary]:
     """Makes of a folder that a traced program has left (INFINIRT_TRACE=FOLDER) a file for Perfetto, and a summary. Where no process has recorded anything
-    an earlier file stays as it is."""
+    an earlier file stays as it is, but for `if_empty`."""
     from .chrome import chrome_trace
     from .records import read_folder
     from .summary import summarise
 
     processes = read_folder(folder)
-    if output is not None and processes:
+    if output is not None and (if_empty or any(not each.is_empty for each in processes)):
         Path(output).write_text(json.dumps(chrome_trace(processes), separators=(",", ":")), encoding="utf-8")
     return processes, summarise(processes)
 
@@ -117,7 +119,7 @@ class trace:  # named as a function: it is called like one
             _core.trace_end()
             if self._stacks:
                 keep_stacks(self._before)
-            self._result = convert(self._folder, self.path)
+            self._result = convert(self._folder, self.path, if_empty=True)
         finally:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = ""

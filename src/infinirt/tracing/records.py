@@ -141,6 +141,11 @@ class Process:
     orders: list[Order] = field(default_factory=list)
     ranges: list[Range] = field(default_factory=list)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has loaded the runtime, and then done nothing with it."""
+        return not (self.calls or self.work or self.ranges)
+
 
 def readable_bytes(count: int) -> str:
     for unit in ("B", "KiB", "MiB"):
