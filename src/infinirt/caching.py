@@ -22,6 +22,9 @@ __all__ = ["CacheBlock", "CacheReserve", "CacheStatistics", "CacheTrace", "Cachi
 _KINDS = ("allocate", "free", "use")
 _STATES = ("free", "used", "pending")
 _NO_STREAM = (1 << 64) - 1
+memory_of_caches: dict[
+    int, int
+] = {}  # by their handles: 1 is page-locked memory; the sanitizer asks, for addresses do not say it
 _observers: dict[
     int, Callable[[Buffer], object]
 ] = {}  # by the identity of the pool, which says itself whether it is observed
@@ -148,7 +151,9 @@ class CachingPool(_core.CacheBase, MemoryResource):
 
     def __new__(cls, device: Device | str | int | None = None, *, max_size: int = 0) -> CachingPool:
         place = Device(device)
-        return super().__new__(cls, place, _core.create_cache(place, cls._MEMORY, max_size))
+        handle = _core.create_cache(place, cls._MEMORY, max_size)
+        memory_of_caches[handle] = cls._MEMORY
+        return super().__new__(cls, place, handle)
 
     @property
     def statistics(self) -> CacheStatistics:

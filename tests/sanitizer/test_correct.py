@@ -18,6 +18,7 @@ from infinirt import runtime as rt
 from infinirt.sanitizer.observer import Sanitizer
 
 ROOT = Path(__file__).resolve().parents[2]
+SCRIPTS = sorted((Path(__file__).parent / "correct").glob("*.py"))
 
 
 @pytest.fixture(params=["cpu", pytest.param("nvidia", marks=pytest.mark.gpu)])
@@ -45,6 +46,19 @@ def test_nothing_is_found(program: Callable[[], None], devices: str) -> None:
         sanitizer.stop()
     assert not sanitizer.problems
     assert not sanitizer.findings, "\n\n".join(finding.text() for finding in sanitizer.findings)
+
+
+@pytest.mark.parametrize("program", SCRIPTS, ids=lambda path: path.stem)
+def test_nothing_is_found_in_a_script(program: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "infinirt", "sanitize", program],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "INFINIRT_CPU_DEVICES": "2", "INFINIRT_DEVICE": "cpu"},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr.strip() == "infinirt sanitize: nothing found"
 
 
 def test_nothing_is_found_where_the_host_is_watched() -> None:

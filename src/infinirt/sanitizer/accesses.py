@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from .graphs import Action, Touch
+from .graphs import Touch
 from .memory import MOST_RANGES
 
 # What a report calls them: the program may have variables of the C parameters' names.
@@ -16,8 +16,8 @@ def word(address: int) -> int:
     return ctypes.c_uint64.from_address(address).value if address else 0
 
 
-def flat(dst: int, src: int, count: int) -> list[Action]:
-    return [Touch(dst, ((dst, dst + count),), True, TARGET), Touch(src, ((src, src + count),), False, SOURCE)]
+def flat(dst: int, src: int, count: int) -> list[Touch]:
+    return [rows(dst, count, count, 1, True, TARGET), rows(src, count, count, 1, False, SOURCE)]
 
 
 def rows(base: int, pitch: int, width: int, height: int, writes: bool, label: str) -> Touch:
@@ -51,6 +51,22 @@ class CopyParameters(ctypes.Structure):
     ]
 
 
+class PeerCopyParameters(ctypes.Structure):
+    """infinirtMemcpy3DPeerParms."""
+
+    _fields_ = [
+        ("source_array", ctypes.c_uint64),
+        ("source_place", ctypes.c_uint64 * 3),
+        ("source", Pitched),
+        ("source_device", ctypes.c_int),
+        ("target_array", ctypes.c_uint64),
+        ("target_place", ctypes.c_uint64 * 3),
+        ("target", Pitched),
+        ("target_device", ctypes.c_int),
+        ("extent", ctypes.c_uint64 * 3),
+    ]
+
+
 def _box(place: Any, pitched: Pitched, extent: Any, writes: bool, label: str) -> Touch:
     width, height, depth = extent
     base = pitched.pointer + place[0] + place[1] * pitched.pitch + place[2] * pitched.pitch * pitched.ysize
@@ -62,8 +78,17 @@ def _box(place: Any, pitched: Pitched, extent: Any, writes: bool, label: str) ->
     return Touch(base, tuple((start, start + width) for start in starts), writes, label)
 
 
-def copy_parameters(address: int) -> list[Action]:
-    p = CopyParameters.from_address(address)
+def copy_parameters(address: int) -> list[Touch]:
+    return _boxes(CopyParameters.from_address(address))
+
+
+def peer_copy_parameters(address: int) -> tuple[list[Touch], int, int]:
+    """What is touched, and the devices' numbers: the destination's, the source's."""
+    p = PeerCopyParameters.from_address(address)
+    return _boxes(p), p.target_device, p.source_device
+
+
+def _boxes(p: CopyParameters | PeerCopyParameters) -> list[Touch]:
     return [
         _box(p.target_place, p.target, p.extent, True, TARGET),
         _box(p.source_place, p.source, p.extent, False, SOURCE),

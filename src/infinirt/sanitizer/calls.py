@@ -9,7 +9,7 @@ from .call import Call, Declared
 from .checker import Checker, Device, Event
 from .copy_calls import CopyCalls
 from .graph_calls import GraphCalls
-from .graphs import Action, Anything, Touch
+from .graphs import Action, Anything, Record, Touch, Wait
 from .memory_calls import MemoryCalls
 
 NON_BLOCKING = 1  # of StreamCreateWithFlags
@@ -67,7 +67,7 @@ class Calls(MemoryCalls, CopyCalls, GraphCalls):
     _StreamCreateWithFlags = _StreamCreateWithPriority = _StreamCreate
 
     def _StreamDestroy(self, call: Call) -> None:
-        self._streams.pop(call.arguments["stream"], None)  # its work goes on: the checker keeps it
+        self._destroy_stream(call.arguments["stream"])
 
     def _StreamSynchronize(self, call: Call) -> None:
         self.checker.host_waits_for_stream(self._stream(call))
@@ -77,34 +77,67 @@ class Calls(MemoryCalls, CopyCalls, GraphCalls):
     def _DeviceSynchronize(self, call: Call) -> None:
         self.checker.host_waits_for_device(call.device)
 
-    _DeviceReset = _DeviceSynchronize
-
-    def _StreamWaitEvent(self, call: Call) -> None:
-        self.checker.wait(self._stream(call), self._event(call.arguments["event"]), call.function, call.stack)
-
     def _EventCreate(self, call: Call) -> None:
-        self._events[call.created] = Event(f"event {self._number('event')}")
+        self._events[call.created] = Event(f"event {self._number('event')}", call.device)
 
     _EventCreateWithFlags = _IpcOpenEventHandle = _EventCreate
 
     def _EventDestroy(self, call: Call) -> None:
         event = self._events.get(call.arguments["event"])
-        if event is not None and call.result == 0:
+        if event is not None:
             event.destroyed = call.stack or ("?",)
 
+    def _refused(self, call: Call, *handles: int) -> bool:
+        """A refused call orders nothing. That its event was destroyed is worth saying."""
+        if call.result == 0:
+            return False
+        for handle in handles:
+            if handle in self._events:
+                self.checker.event_is_gone(self._events[handle], call.function, call.stack)
+        return True
+
     def _EventRecord(self, call: Call) -> None:
-        event = self._event(call.arguments["event"])
+        a = call.arguments
         stream = self._stream(call)
-        if stream.capture is not None and call.arguments.get("flags", 0) & _EXTERNAL:
-            return  # a node that records when the graph runs
-        self.checker.record(event, stream, call.function, call.stack)
+        if self._refused(call, a["event"]):
+            return
+        event = self._event(a["event"])
+        if stream.capture is not None and a.get("flags", 0) & _EXTERNAL:
+            self.checker.work(stream, call.function, call.stack, [Record(event)])
+        else:
+            self.checker.record(event, stream, call.function, call.stack)
 
     _EventRecordWithFlags = _EventRecord
 
-    def _EventSynchronize(self, call: Call) -> None:
-        self.checker.host_waits_for_event(self._event(call.arguments["event"]), call.function, call.stack)
+    def _StreamWaitEvent(self, call: Call) -> None:
+        a = call.arguments
+        stream = self._stream(call)
+        if self._refused(call, a["event"]):
+            return
+        event = self._event(a["event"])
+        if stream.capture is not None and a.get("flags", 0) & _EXTERNAL:
+            self.checker.work(stream, call.function, call.stack, [Wait(event)])
+        else:
+            self.checker.wait(stream, event, call.function, call.stack)
 
-    _EventQuery = _EventSynchronize  # that succeeded
+    def _EventSynchronize(self, call: Call) -> None:
+        handle = call.arguments["event"]
+        if call.result in _HAS_NOT_WAITED:
+            self._refused(call, handle)
+        else:
+            self.checker.host_waits_for_event(self._event(handle), call.function, call.stack)
+
+    _EventQuery = _EventSynchronize  # that says that it is over
+
+    def _EventElapsedTime(self, call: Call) -> None:
+        """There is a time between two events when both are over."""
+        handles = (call.arguments["start"], call.arguments["end"])
+        if self._refused(call, *handles):
+            return
+        for handle in handles:
+            self.checker.host_waits_for_event(self._event(handle), call.function, call.stack)
+
+    _EventElapsedTime_v2 = _EventElapsedTime
 
     # ---- launches
 
@@ -142,9 +175,10 @@ class Calls(MemoryCalls, CopyCalls, GraphCalls):
 _WHATEVER_THE_RESULT = {
     f"infinirt{name}"
     for name in (
-        "Memcpy", "MemcpyAsync", "MemcpyPeer", "MemcpyPeerAsync", "Memcpy2D", "Memcpy2DAsync", "Memset", "MemsetAsync",
-        "Memset2D", "Memset2DAsync", "Free", "FreeAsync", "StreamEndCapture", "EventRecord", "EventSynchronize",
-        "StreamWaitEvent",
+        "Memcpy", "MemcpyAsync", "MemcpyPeer", "MemcpyPeerAsync", "Memcpy2D", "Memcpy2DAsync", "Memcpy3D", "Memcpy3DAsync",
+        "Memcpy3DPeer", "Memcpy3DPeerAsync", "Memset", "MemsetAsync", "Memset2D", "Memset2DAsync", "Memset3D", "Memset3DAsync",
+        "Free", "FreeHost", "FreeAsync", "StreamEndCapture", "EventRecord", "EventRecordWithFlags", "EventSynchronize", "EventQuery",
+        "EventElapsedTime", "EventElapsedTime_v2", "StreamWaitEvent",
     )
 }  # fmt: skip
 

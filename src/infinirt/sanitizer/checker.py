@@ -6,14 +6,16 @@ It knows no function of the API; calls.py says what each of them means in these 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
 from . import findings as kinds
 from .clocks import Clock, Stack, Timeline, Work, begin, join_all, joined
+from .ended import Ended
 from .findings import Finding, Place, bytes_at, on, shown_frame, site
-from .graphs import Action, Begin, End, Executable, Node, Touch
+from .graphs import Action, Anything, Begin, End, Executable, Node, Record, Touch, Wait
 from .memory import Access, Allocation, Memory, Segment
 from .reports import Reports
-from .streams import Capture, Device, Event, Stream, Wait
+from .streams import Capture, Device, Event, EventWait, Stream
 
 _NOTHING: Mapping[int, Allocation] = {}
 
@@ -30,6 +32,8 @@ class Checker(Reports):
         )  # memory that is the program's as well, since this was last looked at
         self._told: Clock = {}  # work that the program may know to be over by other means than calls: a host function has run since
         self._latest: dict[int, Work] = {}  # of each timeline
+        self._legacy: dict[Device, Stream] = {}
+        self._ended = Ended()
 
     # ---- streams and what orders them
 
@@ -38,7 +42,21 @@ class Checker(Reports):
     ) -> Stream:
         stream = Stream(Timeline(name, stack), device, blocking, legacy)
         self.streams.add(stream)
+        if legacy:
+            self._legacy[device] = stream
         return stream
+
+    def ended(self, timelines: Iterable[Timeline]) -> None:
+        """They get no more work: streams that were destroyed, branches of graphs that were. What they had goes on."""
+        over = self._ended.add(timelines, self.host.clock)
+        if not over:
+            return
+        self.streams = {each for each in self.streams if not each.timeline.is_over}
+        for timeline in over:
+            self._latest.pop(timeline.number, None)
+        for timeline in (self.host, *(each.timeline for each in self.streams)):
+            timeline.clock = self._ended.without(timeline.clock)
+        self._told = self._ended.without(self._told)
 
     def _clock_before(self, stream: Stream) -> Clock:
         """What the stream's next work comes after, beside its own work."""
@@ -46,27 +64,30 @@ class Checker(Reports):
         if stream.legacy:
             others = (each for each in self.streams if each.device == stream.device and each.blocking)
             clock = joined(clock, join_all(each.timeline.clock for each in others))
-        elif stream.blocking:
-            for each in self.streams:
-                if each.legacy and each.device == stream.device:
-                    clock = joined(clock, each.timeline.clock)
+        elif stream.blocking and stream.device in self._legacy:
+            clock = joined(clock, self._legacy[stream.device].timeline.clock)
         return clock
 
     def record(self, event: Event, stream: Stream, call: str = "", stack: Stack = ()) -> None:
-        if self._event_is_gone(event, call, stack):
+        if self.event_is_gone(event, call, stack):
             return
         if stream.capture is not None:
             event.captured = (stream.capture, stream.capture.ends.get(stream, ()))
             event.stream = stream
             return
+        self._comes_after_others(stream)
+        self._record(event, stream, stream.timeline.clock, self._latest.get(stream.timeline.number), stack)
+
+    def _record(self, event: Event, stream: Stream, clock: Clock, work: Work | None, stack: Stack) -> None:
         event.captured = None
-        event.clock = joined(stream.timeline.clock, self._clock_before(stream))
-        event.stream = stream
-        event.work = self._latest.get(stream.timeline.number)
-        event.recorded = stack
+        event.clock, event.stream, event.work, event.recorded = clock, stream, work, stack
+
+    def _comes_after_others(self, stream: Stream) -> None:
+        """A record or a wait is work in this: on the default stream, all blocking streams' later work comes after their earlier work."""
+        stream.timeline.join(self._clock_before(stream))
 
     def wait(self, stream: Stream, event: Event, call: str = "", stack: Stack = ()) -> None:
-        if self._event_is_gone(event, call, stack):
+        if self.event_is_gone(event, call, stack):
             return
         if event.captured is not None:
             capture, nodes = event.captured
@@ -74,22 +95,42 @@ class Checker(Reports):
             capture.ends[stream] = tuple(dict.fromkeys((*mine, *nodes)))
             stream.capture = capture
             return
+        if stream.capture is not None:
+            return  # for an event that was never recorded: that is no wait
         recorded = event.stream if event.clock is not None else None
-        stream.waits = [*stream.waits[-15:], Wait(event, recorded, event.work, event.recorded, stack)]
+        stream.waits = [*stream.waits[-15:], EventWait(event, recorded, event.work, event.recorded, stack)]
         if event.clock is not None:
             stream.timeline.join(event.clock)
+        self._comes_after_others(stream)
+
+    def comes_after_streams(self, stream: Stream, others: Iterable[Stream]) -> None:
+        """All that they were given so far; the default stream of a device is one with its blocking streams."""
+        for other in others:
+            stream.timeline.join(other.timeline.clock)
+            if other.legacy:
+                stream.timeline.join(self._clock_before(other))
 
     def host_waits_for_stream(self, stream: Stream) -> None:
-        self.host.join(joined(stream.timeline.clock, self._clock_before(stream)))
+        """For what it was given so far; the default stream is one with the blocking streams."""
+        self.host.join(stream.timeline.clock)
+        if stream.legacy:
+            self.host.join(self._clock_before(stream))
 
     def host_waits_for_event(self, event: Event, call: str = "", stack: Stack = ()) -> None:
-        if not self._event_is_gone(event, call, stack) and event.clock is not None:
+        """An event that was last recorded in a capture stands for nothing that the host could wait for."""
+        if self.event_is_gone(event, call, stack) or event.captured is not None:
+            return
+        if event.clock is not None:
             self.host.join(event.clock)
 
     def host_waits_for_device(self, device: Device) -> None:
         self.host.join(join_all(each.timeline.clock for each in self.streams if each.device == device))
 
-    def _event_is_gone(self, event: Event, call: str, stack: Stack) -> bool:
+    def host_waits_for_devices(self, kind: str) -> None:
+        """All of a type."""
+        self.host.join(join_all(each.timeline.clock for each in self.streams if each.device[0] == kind))
+
+    def event_is_gone(self, event: Event, call: str, stack: Stack) -> bool:
         if event.destroyed is None:
             return False
         self.found(
@@ -120,16 +161,32 @@ class Checker(Reports):
             capture.ends[stream] = (node,)
             return
         start = begin(stream.timeline, call, stack, joined(self._clock_before(stream), executable.ended))
+        if executable.graph.is_unclear:
+            self._do(start, [Anything()])
         at = f"launched at {shown_frame(stack[0])}" if stack else "launched"
         clocks: dict[Node, Clock] = {}
-        for node, timeline in executable.timelines():
+        nodes = [(*each, each[0].played(executable.graph.is_unclear)) for each in executable.timelines()]
+        # As they are before the launch itself records any.
+        waited = {
+            each.event: each.event.clock or {}
+            for _, _, actions in nodes
+            for each in actions
+            if isinstance(each, Wait)
+        }
+        for node, timeline, actions in nodes:
             before = joined(
                 stream.timeline.clock, join_all(clocks[each] for each in node.after if each in clocks)
+            )
+            before = joined(
+                before, join_all(waited[each.event] for each in actions if isinstance(each, Wait))
             )
             timeline.clock = {timeline.number: timeline.clock.get(timeline.number, 0)}
             work = begin(timeline, node.call, node.stack, before, f"{at} on {stream.name}")
             clocks[node] = timeline.clock
-            self._do(work, node.actions, node.meant)
+            self._do(work, actions, node.meant)
+            for each in actions:
+                if isinstance(each, Record):
+                    self._record(each.event, stream, timeline.clock, start, node.stack)
         stream.timeline.join(join_all(clocks.values()))
         executable.ended = stream.timeline.clock
         self._latest[stream.timeline.number] = start
@@ -138,14 +195,17 @@ class Checker(Reports):
         self._latest[work.timeline.number] = work
         for action in actions:
             if isinstance(action, Touch):
+                self._ended.last_touch[work.timeline.number] = work.tick
                 self._touch(work, action, meant.get(action.address))
             elif isinstance(action, Begin):
                 if self.memory.starting_at(action.allocation.base) is not action.allocation:
                     self.memory.add(action.allocation)
                 action.allocation.renew(action.allocation.is_hosts)
             elif isinstance(action, End):
-                self._end(work, action.allocation, action.is_late)
-            else:
+                self._end(
+                    replace(work, clock=joined(work.clock, action.also)), action.allocation, action.is_late
+                )
+            elif isinstance(action, Anything):
                 self._told = joined(self._told, {**work.clock, work.timeline.number: work.tick})
                 for allocation in self.memory.all():
                     allocation.mark_written()
@@ -159,11 +219,17 @@ class Checker(Reports):
     def allocated(self, allocation: Allocation) -> None:
         self.memory.add(allocation)
 
-    def freed_at_once(self, address: int, call: str, stack: Stack) -> None:
-        """By a call that waits for the device."""
+    def freed_at_once(self, address: int, call: str, stack: Stack, *, has_waited: bool = False) -> None:
+        """By a call in no stream's order; one that has waited did so for other devices' use of the memory, too."""
         allocation = self._to_free(address, call, stack)
-        if allocation is not None:
-            self._end(begin(self.host, call, stack, {}), allocation)
+        if allocation is None:
+            return
+        work = begin(self.host, call, stack, {})
+        if has_waited:
+            work = replace(
+                work, clock=join_all((work.clock, *(each.timeline.clock for each in self.streams)))
+            )
+        self._end(work, allocation)
 
     def freed_in_order(
         self, address: int, stream: Stream, call: str, stack: Stack, is_late: bool = False
@@ -171,10 +237,9 @@ class Checker(Reports):
         allocation = self._to_free(address, call, stack)
         if allocation is None:
             return
-        for other in self.streams:  # those that were recorded as users: the free waits for them
-            if other.timeline.number in allocation.used_by:
-                stream.timeline.join(other.timeline.clock)
-        self.work(stream, call, stack, [End(allocation, is_late)])
+        users = (each for each in self.streams if each.timeline.number in allocation.used_by)
+        end = End(allocation, is_late, join_all(each.timeline.clock for each in users))
+        self.work(stream, call, stack, [end])
 
     def _to_free(self, address: int, call: str, stack: Stack) -> Allocation | None:
         allocation = self.memory.starting_at(address)
@@ -225,7 +290,7 @@ class Checker(Reports):
             self.touched_by_work.add(allocation)
         for first, last in touch.ranges:
             begin_, end = max(first, allocation.base), min(last, allocation.end)
-            if last > allocation.end or first < allocation.base:
+            if (last > allocation.end and not allocation.is_longer) or first < allocation.base:
                 self._out_of_bounds(work, touch, allocation, first, last)
             if begin_ >= end:
                 continue

@@ -29,7 +29,7 @@ def made_more_than_one(place: Stack) -> bool:
 class Timeline:
     """Work in a row, and the clock that its next piece begins with."""
 
-    __slots__ = ("clock", "made", "made_as", "name", "number", "ticks")
+    __slots__ = ("clock", "is_over", "made", "made_as", "name", "number", "ticks")
 
     def __init__(self, name: str, made: Stack = ()) -> None:
         self.name = name
@@ -39,6 +39,7 @@ class Timeline:
         self.number = next(_numbers)
         self.ticks = 0
         self.clock: Clock = {}
+        self.is_over = False  # it gets no more work, and everybody comes after what it had
 
     def join(self, clock: Clock) -> None:
         """From here on, everything on that clock comes before."""
@@ -57,7 +58,7 @@ class Work:
     where: str = field(default="")  # "node 3 of the graph launched at …"
 
     def is_before(self, clock: Clock) -> bool:
-        return clock.get(self.timeline.number, 0) >= self.tick
+        return self.timeline.is_over or clock.get(self.timeline.number, 0) >= self.tick
 
 
 def joined(one: Clock, other: Clock) -> Clock:

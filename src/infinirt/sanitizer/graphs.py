@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from .clocks import Clock, Stack, Timeline
 from .memory import Allocation, Memory, Range
+
+if TYPE_CHECKING:
+    from .streams import Event
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,7 @@ class End:
 
     allocation: Allocation
     is_late: bool = False  # what graphs do with it is over
+    also: Clock = field(default_factory=dict)  # it comes after this; what follows on its stream need not
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +44,21 @@ class Anything:
     """Work that cannot be looked into, and may write whatever it reaches."""
 
 
-Action = Touch | Begin | End | Anything
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An event is recorded when the graph gets there."""
+
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """For what an event stood for when the graph was launched."""
+
+    event: Event
+
+
+Action = Touch | Begin | End | Anything | Record | Wait
 
 
 @dataclass(eq=False)
@@ -50,6 +69,8 @@ class Node:
     after: tuple[Node, ...]
     meant: dict[int, Allocation] = field(default_factory=dict)
     """Of an executable graph: the memory that was at the addresses when they were put there."""
+    is_inner: bool = False  # of a child graph: the program sees the one node that it is in
+    is_off: bool = False  # of an executable graph: it takes its place in the order, and does nothing
 
     def mean(self, memory: Memory, own: Collection[Allocation]) -> None:
         """Memory of the graph's own (`own`) begins and ends with its launches, and is left out."""
@@ -59,11 +80,32 @@ class Node:
             if found is not None and found.freed is None and found not in own and isinstance(action, Touch):
                 self.meant[action.address] = found
 
+    def played(self, is_unclear: bool) -> tuple[Action, ...]:
+        if self.is_off:
+            return ()
+        return tuple(each for each in self.actions if not (is_unclear and isinstance(each, Touch)))
+
 
 @dataclass(eq=False)
 class Graph:
     nodes: list[Node] = field(default_factory=list)
-    by_handle: dict[int, Node] = field(default_factory=dict)
+    handles: list[int] = field(default_factory=list)  # of those nodes whose handles are known
+    copies: dict[Node, Node] = field(default_factory=dict)  # of a copy: by the nodes that they were made of
+    is_unclear: bool = (
+        False  # it was changed where it cannot be said: what its nodes touch, and when, is not known
+    )
+
+    @property
+    def shown(self) -> list[Node]:
+        """The nodes that the program can ask for, in the order in which they were made."""
+        return [node for node in self.nodes if not node.is_inner]
+
+    def before(self, node: Node) -> list[Node]:
+        """Those that the program can ask for, of the ones that it comes after."""
+        found: dict[Node, None] = {}
+        for each in node.after:
+            found.update(dict.fromkeys(self.before(each) if each.is_inner else [each]))
+        return list(found)
 
     def add(self, call: str, stack: Stack, actions: Iterable[Action], after: Iterable[Node]) -> Node:
         node = Node(call, stack, tuple(actions), tuple(dict.fromkeys(after)))
@@ -74,9 +116,11 @@ class Graph:
         """All nodes of another; the result is over when they are."""
         before = tuple(after)
         copies: dict[Node, Node] = {}
-        for node in child.nodes:
+        for node in in_order(child.nodes):
             inner = [copies[each] for each in node.after]
             copies[node] = self.add(node.call, node.stack, node.actions, inner or before)
+            copies[node].is_inner = True
+        self.is_unclear |= child.is_unclear
         return self.add(call, stack, (), [*copies.values(), *before])
 
     def remove(self, node: Node) -> None:
@@ -101,15 +145,12 @@ class Graph:
         return result
 
     def copy(self) -> Graph:
-        result = Graph()
-        copies: dict[Node, Node] = {}
-        for node in in_order(self.nodes):
-            copies[node] = result.add(
-                node.call, node.stack, node.actions, (copies[each] for each in node.after)
-            )
-        handles = {handle: copies[node] for handle, node in self.by_handle.items() if node in copies}
-        result.by_handle = handles
-        return result
+        copies = {
+            node: Node(node.call, node.stack, node.actions, (), is_inner=node.is_inner) for node in self.nodes
+        }
+        for node, copied in copies.items():
+            copied.after = tuple(copies[each] for each in node.after if each in copies)
+        return Graph(list(copies.values()), copies=copies, is_unclear=self.is_unclear)
 
 
 @dataclass(eq=False)
@@ -119,6 +160,17 @@ class Executable:
     ended: Clock = field(default_factory=dict)  # the previous launch: an executable graph runs once at a time
     chains: list[Timeline] = field(default_factory=list)
     stack: Stack = ()
+
+    def update(self, graph: Graph) -> None:
+        """Another graph of the same shape, made executable, takes the place of this one: node by node, each as it is on or off."""
+        before = dict(zip(self.graph.nodes, graph.nodes, strict=False))
+        for old, new in before.items():
+            new.is_off = old.is_off
+        # The nodes of the graph that it was made of still mean the same ones.
+        for origin, old in self.graph.copies.items():
+            if old in before:
+                graph.copies.setdefault(origin, before[old])
+        self.graph = graph
 
     def timelines(self) -> list[tuple[Node, Timeline]]:
         """Each node with the timeline that it is on: nodes of one chain follow one another."""

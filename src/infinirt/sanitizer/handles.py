@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from .call import Call
-from .checker import Checker, Device, Event, Stream
+from .checker import Capture, Checker, Device, Event, Stream
+from .earlier_memory import EarlierMemory
 from .graphs import Action, Anything, Executable, Graph, Node, Touch
+from .memory import Location
 
 _LEGACY, _PER_THREAD = (0, 1), 2  # stream handles that are no stream's
 
@@ -29,6 +31,7 @@ class Handles:
         self._executables: dict[int, Executable] = {}
         self._nodes: dict[int, tuple[Graph, Node]] = {}
         self._counts: dict[str, int] = {}
+        self._earlier = EarlierMemory()
 
     def _number(self, what: str) -> int:
         self._counts[what] = self._counts.get(what, 0) + 1
@@ -39,12 +42,9 @@ class Handles:
         kind, number = call.device
         place = f"{kind}:{number}"
         if handle in _LEGACY:
-            key: object = ("legacy", call.device)
-            if key not in self._streams:
-                self._streams[key] = self.checker.add_stream(
-                    f"the default stream of {place}", call.device, legacy=True
-                )
-        elif handle == _PER_THREAD:
+            return self._default_stream(call.device)
+        key: object
+        if handle == _PER_THREAD:
             key = ("thread", call.thread, call.device)
             if key not in self._streams:
                 self._streams[key] = self.checker.add_stream(
@@ -58,10 +58,38 @@ class Handles:
                 )
         return self._streams[key]
 
+    def _destroy_stream(self, handle: int) -> None:
+        """Its work goes on. A capture that began on it is over."""
+        stream = self._streams.pop(handle, None)
+        if stream is None:
+            return
+        if stream.capture is not None and stream.capture.origin is stream:
+            self._end_capture(stream.capture)
+        stream.capture = None
+        self.checker.ended([stream.timeline])
+
+    def _end_capture(self, capture: Capture) -> None:
+        for each in self.checker.streams:
+            if each.capture is capture:
+                each.capture = None
+
     def _event(self, handle: int) -> Event:
         if handle not in self._events:
             self._events[handle] = Event(f"event {self._number('event')} ({handle:#x})")
         return self._events[handle]
+
+    def _default_stream(self, device: Device) -> Stream:
+        key: object = ("legacy", device)
+        if key not in self._streams:
+            name = f"the default stream of {device[0]}:{device[1]}"
+            self._streams[key] = self.checker.add_stream(name, device, legacy=True)
+        return self._streams[key]
+
+    def _location(self, address: int) -> Location:
+        allocation = self.checker.memory.at(address)
+        if allocation is not None:
+            return allocation.location
+        return Location.UNKNOWN if self._earlier.is_there(address) else Location.PAGEABLE
 
     def _of_device(self, call: Call) -> str:
         return f"memory of {call.device[0]}:{call.device[1]}"

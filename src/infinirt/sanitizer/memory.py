@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import enum
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -10,6 +11,16 @@ from .clocks import Stack, Work
 
 Range = tuple[int, int]  # addresses: the first byte, and the one behind the last
 MOST_RANGES = 4096  # of one access; what is more scattered is not checked for races
+
+
+class Location(enum.Enum):
+    """Where memory is: which copies and sets the host waits for depends on it."""
+
+    DEVICE = enum.auto()
+    MANAGED = enum.auto()
+    PINNED = enum.auto()  # page-locked memory of the host, allocated or registered
+    PAGEABLE = enum.auto()  # the program's own, of which the runtime knows nothing
+    UNKNOWN = enum.auto()  # any but pageable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,6 +52,8 @@ class Allocation:
     kind: str  # "device memory of cpu:0", "pinned memory of the host"
     call: str
     stack: Stack
+    device: tuple[str, int] = ("", 0)  # whose it is: its type and number
+    location: Location = Location.DEVICE
     is_hosts: bool = False  # the program reads and writes it without a call
     stream_ordered: bool = False
     freed: Work | None = None
@@ -48,6 +61,8 @@ class Allocation:
     of_graph: bool = False  # lives in launches of a graph
     watchable: bool = True  # until the runtime says that it is not
     opaque: bool = False  # somebody has it that cannot be seen: other processes, other libraries
+    is_borrowed: bool = False  # the program's own, registered: the runtime does not free it
+    is_longer: bool = False  # than its size says, by as much as is not known
     segments: list[Segment] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -61,7 +76,7 @@ class Allocation:
     @property
     def is_leak(self) -> bool:
         """If the program were over."""
-        return self.freed is None and not (self.opaque or self.of_graph)
+        return self.freed is None and not (self.opaque or self.of_graph or self.is_borrowed)
 
     @property
     def end(self) -> int:
@@ -120,6 +135,14 @@ class Memory:
             self.forget(old)
         bisect.insort(self._bases, allocation.base)
         self._by_base[allocation.base] = allocation
+        if allocation.is_longer:
+            self._forget_freed_after(allocation)
+
+    def _forget_freed_after(self, allocation: Allocation) -> None:
+        """Up to the next that is in use: it may lie where those were."""
+        place = bisect.bisect_right(self._bases, allocation.base)
+        while place < len(self._bases) and self._by_base[self._bases[place]].freed is not None:
+            self.forget(self._by_base[self._bases[place]])
 
     def forget(self, allocation: Allocation) -> None:
         if self._by_base.get(allocation.base) is allocation:

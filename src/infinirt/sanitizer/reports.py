@@ -9,7 +9,7 @@ from .clocks import Stack, Work
 from .findings import Finding, Place, bytes_at, described, made, named, on, site, where
 from .graphs import Touch
 from .memory import Access, Allocation, Segment
-from .streams import Stream, Wait
+from .streams import EventWait, Stream
 
 
 class Reports:
@@ -106,7 +106,7 @@ class Reports:
         later = "" if is_ordered else f", on a stream that comes after {work.timeline.name}"
         return f"free it after {named(work)}{later}"
 
-    def _fix(self, work: Work, other: Work, early: Wait | None) -> str:
+    def _fix(self, work: Work, other: Work, early: EventWait | None) -> str:
         later, earlier = named(work), named(other)
         if early is not None and early.stream is not None:
             return f"record the event after {earlier}, not at {where(early.recorded)}; the wait at {where(early.stack)} may stay"
@@ -125,7 +125,7 @@ class Reports:
             f" stream.wait(other_stream.record()) before {before}"
         )
 
-    def _early_wait(self, work: Work, other: Work) -> Wait | None:
+    def _early_wait(self, work: Work, other: Work) -> EventWait | None:
         """The last wait that looks as if it ordered the two, and does not: its event was recorded too early, or not yet."""
         waiting = next((each for each in self.streams if each.timeline is work.timeline), None)
         for wait in reversed(waiting.waits if waiting else []):
@@ -135,7 +135,7 @@ class Reports:
                 return wait
         return None
 
-    def _missing(self, work: Work, other: Work, early: Wait | None) -> str:
+    def _missing(self, work: Work, other: Work, early: EventWait | None) -> str:
         """Which edge is not there, and why one that looks as if it were is none."""
         text = f"{named(other)} {on(other)} before {named(work)} {on(work)}"
         if early is None:

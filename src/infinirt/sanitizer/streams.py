@@ -20,7 +20,7 @@ class Capture:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class EventWait:
     """A stream's wait, with what the event stood for then."""
 
     event: Event
@@ -37,7 +37,7 @@ class Stream:
     blocking: bool = True
     legacy: bool = False
     capture: Capture | None = None
-    waits: list[Wait] = field(default_factory=list)  # the latest
+    waits: list[EventWait] = field(default_factory=list)  # the latest
 
     @property
     def name(self) -> str:
@@ -47,6 +47,7 @@ class Stream:
 @dataclass(eq=False)
 class Event:
     name: str
+    device: Device = ("", 0)
     clock: Clock | None = None  # None: never recorded
     stream: Stream | None = None
     work: Work | None = None  # the latest of its stream when it was recorded
