@@ -9,6 +9,9 @@ from .checker import Device
 from .clocks import Stack
 from .memory import Range
 
+# Results of a call that would have waited: the handle is none, not ready, a capture is in the way. Others may tell of work that failed, and is over.
+HAS_NOT_WAITED = (400, 600, *range(900, 910))
+
 
 @dataclass(frozen=True, slots=True)
 class Declared:

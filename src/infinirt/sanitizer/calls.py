@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .accesses import word
-from .call import Call, Declared
+from .call import HAS_NOT_WAITED, Call, Declared
 from .checker import Checker, Device, Event
 from .copy_calls import CopyCalls
 from .graph_calls import GraphCalls
@@ -23,12 +23,11 @@ _WAITS = (
     "infinirtStreamQuery",
     "infinirtEventQuery",
 )
-_HAS_NOT_WAITED = (400, 600, *range(900, 910))  # the handle is none, not ready, a capture is in the way
 
 
 def _has_waited(call: Call) -> bool:
     """A wait or a look that fails tells of work that failed, and is over all the same."""
-    return call.function in _WAITS and call.result not in _HAS_NOT_WAITED
+    return call.function in _WAITS and call.result not in HAS_NOT_WAITED
 
 
 class Calls(MemoryCalls, CopyCalls, GraphCalls):
@@ -51,6 +50,7 @@ class Calls(MemoryCalls, CopyCalls, GraphCalls):
         if handler is None:
             return
         assert callable(handler)
+        self.checker.thread = call.thread
         if call.result == 0 or call.function in _WHATEVER_THE_RESULT or _has_waited(call):
             handler(call)
 
@@ -98,9 +98,9 @@ class Calls(MemoryCalls, CopyCalls, GraphCalls):
 
     def _EventRecord(self, call: Call) -> None:
         a = call.arguments
-        stream = self._stream(call)
         if self._refused(call, a["event"]):
             return
+        stream = self._stream(call)
         event = self._event(a["event"])
         if stream.capture is not None and a.get("flags", 0) & _EXTERNAL:
             self.checker.work(stream, call.function, call.stack, [Record(event)])
@@ -111,9 +111,9 @@ class Calls(MemoryCalls, CopyCalls, GraphCalls):
 
     def _StreamWaitEvent(self, call: Call) -> None:
         a = call.arguments
-        stream = self._stream(call)
         if self._refused(call, a["event"]):
             return
+        stream = self._stream(call)
         event = self._event(a["event"])
         if stream.capture is not None and a.get("flags", 0) & _EXTERNAL:
             self.checker.work(stream, call.function, call.stack, [Wait(event)])
@@ -122,7 +122,7 @@ class Calls(MemoryCalls, CopyCalls, GraphCalls):
 
     def _EventSynchronize(self, call: Call) -> None:
         handle = call.arguments["event"]
-        if call.result in _HAS_NOT_WAITED:
+        if call.result in HAS_NOT_WAITED:
             self._refused(call, handle)
         else:
             self.checker.host_waits_for_event(self._event(handle), call.function, call.stack)

@@ -32,6 +32,7 @@ class Checker(Reports):
         )  # memory that is the program's as well, since this was last looked at
         self._told: Clock = {}  # work that the program may know to be over by other means than calls: a host function has run since
         self._latest: dict[int, Work] = {}  # of each timeline
+        self.thread = 0  # whose call this is
         self._legacy: dict[Device, Stream] = {}
         self._ended = Ended()
 
@@ -148,6 +149,7 @@ class Checker(Reports):
         """A piece of work, put on the stream; in a capture it becomes a node."""
         capture = stream.capture
         if capture is not None:
+            capture.graph.threads.add(self.thread)
             node = capture.graph.add(call, stack, actions, capture.ends.get(stream, ()))
             capture.ends[stream] = (node,)
             return
@@ -243,6 +245,9 @@ class Checker(Reports):
 
     def _to_free(self, address: int, call: str, stack: Stack) -> Allocation | None:
         allocation = self.memory.starting_at(address)
+        if allocation is not None and allocation.frees_to_come:
+            allocation.frees_to_come -= 1
+            return None
         if allocation is None or allocation.freed is None:
             return allocation
         freed = allocation.freed

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from . import findings as kinds
 from .accesses import SET_MEMORY, SOURCE, TARGET, copy_parameters, flat, peer_copy_parameters, rows, word
-from .call import Call
+from .call import HAS_NOT_WAITED, Call
 from .checker import Stream
 from .findings import Place, bytes_at, site
-from .graphs import Touch
+from .graphs import Anything, Touch
 from .handles import Handles
 from .memory import Location
 
@@ -22,6 +22,8 @@ class CopyCalls(Handles):
         if call.result != 0:  # refused: why may be worth saying
             for touch in touches:
                 self._say_if_refused_for(call, stream, touch)
+            if waits and call.result not in HAS_NOT_WAITED:
+                self.checker.host_waits_for_stream(stream)
             return
         if all(touch.ranges == () for touch in touches):
             return  # of nothing: no work, and nothing is waited for
@@ -136,6 +138,13 @@ class CopyCalls(Handles):
         for i in range(a["count"]):
             dst, src, size = (word(a[name] + 8 * i) for name in ("dsts", "srcs", "sizes"))
             self._transfer(call, stream, flat(dst, src, size))
+
+    def _Memcpy3DBatchAsync(self, call: Call) -> None:
+        """What it copies is not looked at, nor whether it is waited for: it is taken to be."""
+        stream = self._stream(call)
+        self.checker.work(stream, call.title, call.stack, [Anything()])
+        if stream.capture is None:
+            self.checker.host_waits_for_stream(stream)
 
     def _set(self, call: Call, touch: Touch) -> None:
         """Pinned memory has been set when a call without a stream returns; anything else may not have been."""

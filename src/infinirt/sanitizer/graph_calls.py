@@ -94,8 +94,8 @@ class GraphCalls(Handles):
 
     def _learn(self, graph: Graph, nodes: Sequence[Node], array: int, count: int) -> None:
         """The program is given the handles of these nodes. What captures have recorded has none that is known before."""
-        if not array or count != len(nodes):
-            return  # if it changes one of them, the graph is unclear
+        if not array or count != len(nodes) or len(graph.threads) > 1:
+            return  # which is which is not certain: if the program changes one of them, the graph is unclear
         for i, node in enumerate(nodes):
             handle = word(array + 8 * i)
             if handle not in self._nodes:
@@ -112,7 +112,7 @@ class GraphCalls(Handles):
         a = call.arguments
         graph = self.graphs.get(a["graph"])
         if graph is not None:
-            roots = [node for node in graph.shown if not graph.before(node)]
+            roots = [node for node in graph.shown if all(each.is_inner for each in node.after)]
             self._learn(graph, roots, a["pRootNodes"], word(a["pNumRootNodes"]))
 
     def _GraphNodeFindInClone(self, call: Call) -> None:
@@ -139,12 +139,14 @@ class GraphCalls(Handles):
         a = call.arguments
         graph = self._graph(a["graph"])
         after = self._listed(graph, a["pDependencies"], a["numDependencies"])
+        graph.threads.add(call.thread)
         self._name_node(graph, graph.add(call.function, call.stack, actions, after), call.created)
 
     def _add_graph(self, call: Call, child: int) -> None:
         a = call.arguments
         graph = self._graph(a["graph"])
         after = self._listed(graph, a["pDependencies"], a["numDependencies"])
+        graph.threads.add(call.thread)
         node = graph.add_graph(self._graph(child), after, call.function, call.stack)
         self._name_node(graph, node, call.created)
 

@@ -90,22 +90,14 @@ class Node:
 class Graph:
     nodes: list[Node] = field(default_factory=list)
     handles: list[int] = field(default_factory=list)  # of those nodes whose handles are known
+    threads: set[int] = field(default_factory=set)  # that have added nodes
     copies: dict[Node, Node] = field(default_factory=dict)  # of a copy: by the nodes that they were made of
-    is_unclear: bool = (
-        False  # it was changed where it cannot be said: what its nodes touch, and when, is not known
-    )
+    is_unclear: bool = False  # what its nodes touch, and in which order, is not known
 
     @property
     def shown(self) -> list[Node]:
         """The nodes that the program can ask for, in the order in which they were made."""
         return [node for node in self.nodes if not node.is_inner]
-
-    def before(self, node: Node) -> list[Node]:
-        """Those that the program can ask for, of the ones that it comes after."""
-        found: dict[Node, None] = {}
-        for each in node.after:
-            found.update(dict.fromkeys(self.before(each) if each.is_inner else [each]))
-        return list(found)
 
     def add(self, call: str, stack: Stack, actions: Iterable[Action], after: Iterable[Node]) -> Node:
         node = Node(call, stack, tuple(actions), tuple(dict.fromkeys(after)))
@@ -118,7 +110,7 @@ class Graph:
         copies: dict[Node, Node] = {}
         for node in in_order(child.nodes):
             inner = [copies[each] for each in node.after]
-            copies[node] = self.add(node.call, node.stack, node.actions, inner or before)
+            copies[node] = self.add(node.call, node.stack, node.played(False), inner or before)
             copies[node].is_inner = True
         self.is_unclear |= child.is_unclear
         return self.add(call, stack, (), [*copies.values(), *before])
@@ -150,7 +142,9 @@ class Graph:
         }
         for node, copied in copies.items():
             copied.after = tuple(copies[each] for each in node.after if each in copies)
-        return Graph(list(copies.values()), copies=copies, is_unclear=self.is_unclear)
+        return Graph(
+            list(copies.values()), threads=set(self.threads), copies=copies, is_unclear=self.is_unclear
+        )
 
 
 @dataclass(eq=False)

@@ -62,6 +62,9 @@ class Allocation:
     watchable: bool = True  # until the runtime says that it is not
     opaque: bool = False  # somebody has it that cannot be seen: other processes, other libraries
     is_borrowed: bool = False  # the program's own, registered: the runtime does not free it
+    frees_to_come: int = (
+        0  # of what was there before: another thread's calls that have freed it and are seen late
+    )
     is_longer: bool = False  # than its size says, by as much as is not known
     segments: list[Segment] = field(default_factory=list)
 
@@ -76,7 +79,8 @@ class Allocation:
     @property
     def is_leak(self) -> bool:
         """If the program were over."""
-        return self.freed is None and not (self.opaque or self.of_graph or self.is_borrowed)
+        is_somebodys = self.opaque or self.of_graph or self.is_borrowed
+        return self.freed is None and self.frees_to_come == 0 and not is_somebodys
 
     @property
     def end(self) -> int:
@@ -131,6 +135,9 @@ class Memory:
         self._by_base: dict[int, Allocation] = {}
 
     def add(self, allocation: Allocation) -> None:
+        before = self._by_base.get(allocation.base)
+        if before is not None and before is not allocation and before.freed is None and not before.of_graph:
+            allocation.frees_to_come = before.frees_to_come + 1
         for old in list(self._overlapping(allocation.base, allocation.end)):
             self.forget(old)
         bisect.insort(self._bases, allocation.base)

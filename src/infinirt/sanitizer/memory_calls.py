@@ -71,9 +71,11 @@ class MemoryCalls(Handles):
 
     def _IpcOpenMemHandle(self, call: Call) -> None:
         allocation = self._allocate(call, 1, "another process's memory")
-        allocation.is_hosts = allocation.opaque = True
+        allocation.is_hosts = allocation.opaque = allocation.is_longer = True
         allocation.mark_written()
         self.checker.allocated(allocation)
+
+    _MemPoolImportPointer = _IpcOpenMemHandle
 
     def _IpcGetMemHandle(self, call: Call) -> None:
         allocation = self.checker.memory.at(call.arguments["devPtr"])
