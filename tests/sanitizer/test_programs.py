@@ -249,6 +249,7 @@ sender = threading.Thread(target=send, args=(signal.SIGUSR1, handled))
 sender.start()
 while sender.is_alive():
     for _ in range(20): buffer.fill(1, stream=stream)
+    time.sleep(0.0005)  # or the sender may wait for the interpreter's lock for seconds
 print(len(handled), any("sanitizer" in name for name in handled))
 
 async def main():
@@ -258,7 +259,7 @@ async def main():
     sender.start()
     while sender.is_alive():
         for _ in range(20): buffer.fill(1, stream=stream)
-        await asyncio.sleep(0)
+        await asyncio.sleep(0.0005)  # or the sender may wait for the interpreter's lock for seconds
     print(len(seen))
 asyncio.run(main())
 """

@@ -148,10 +148,7 @@ class Sanitizer:
     def take_findings(self) -> list[Finding]:
         """What was found since this was asked last. What is found again is told again."""
         with self._lock:
-            taken = self._checker.findings[:]
-            self._checker.findings.clear()
-            self._checker._known.clear()
-        return taken
+            return self._checker.take_findings()
 
     def start(self) -> None:
         callback = _CALLBACK(self._call_ended)

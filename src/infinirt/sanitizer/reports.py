@@ -19,6 +19,13 @@ class Reports:
         self._known: dict[tuple[object, ...], Finding] = {}
         self._report = report
 
+    def take_findings(self) -> list[Finding]:
+        """What was found since this was asked last, which is forgotten: what is found again is told again."""
+        taken = self.findings[:]
+        self.findings.clear()
+        self._known.clear()
+        return taken
+
     def found(
         self,
         kind: str,
