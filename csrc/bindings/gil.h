@@ -103,8 +103,10 @@ infinirtError_t query_first(Query query, Wait wait) {
   const infinirtError_t state = query();
   if (state == infinirtSuccess) return wait();
   if (state == infinirtErrorNotReady) return blocking_call(wait);
-  if (state == infinirtErrorInvalidResourceHandle) return wait();  // which says so in its own name
-  return state;
+  if (state != infinirtErrorInvalidResourceHandle) return state;
+  // The wait says so in its own name, if it is the handle's fault; if work failed with this, the query has taken the error.
+  const infinirtError_t again = wait();
+  return again == infinirtSuccess ? state : again;
 }
 
 }  // namespace infinirt::python

@@ -402,6 +402,12 @@ Issued issued_now(ThreadState& ts) {
   return {ts.call, std::exchange(ts.observed->next_name, 0), ts.observed->stack};
 }
 
+Issued issued_for_runtime(const ThreadState& ts) {
+  if (!ts.observed) [[likely]]
+    return {};
+  return {ts.call, 0, ts.observed->stack};
+}
+
 uint64_t intern_name(const char* text) {
   const size_t length = strnlen(text, kNameBytes);
   const uint64_t hash = hash_text(text, length);

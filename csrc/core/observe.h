@@ -112,6 +112,8 @@ struct Issued {
 
 // What the calling thread's next operation is issued with. Consumes the name.
 Issued issued_now(ThreadState& ts);
+// The same for what the runtime puts before the call's own work, which keeps the name that was given to it.
+Issued issued_for_runtime(const ThreadState& ts);
 // The text of a name, which lives for ever; null for 0.
 const char* name_text(uint64_t name);
 uint64_t intern_name(const char* text);  // at most 127 bytes of it

@@ -45,6 +45,7 @@ std::vector<int> visible_devices(const char* type, int count, std::string* probl
     if (!parse_number(entry, &number) || number >= count) {
       *problem = "INFINIRT_VISIBLE_DEVICES=" + list + " names '" + entry + "', but " + type + " devices are 0 to " +
                  std::to_string(count - 1);
+      if (entry == type) *problem += "; entries are a number, or a type and a number: '" + entry + ":0'";
       break;
     }
     if (std::find(chosen.begin(), chosen.end(), number) == chosen.end()) chosen.push_back(number);

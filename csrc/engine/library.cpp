@@ -191,7 +191,7 @@ infinirtError_t LibraryUnload(infinirtLibrary_t library) {
                 static_cast<void*>(library));
   handle_destroy(found->handle);
   // Launches that were issued before still run; graphs that hold a kernel find it dead when they come to it.
-  for (auto& device : found->engine->devices) (void)synchronize_device(*device);
+  for (auto& device : found->engine->devices) wait_for_device(*device);
   retire_kernels(found->kernels, *found);
   dlclose(module);
   if (found->file >= 0) close(found->file);

@@ -1,6 +1,7 @@
 // Data-parallel loops on the workers. The caller works too and never waits for a helper that has not started.
 #include <algorithm>
 #include <memory>
+#include <new>
 
 #include "engine/scheduler.h"
 
@@ -138,7 +139,8 @@ void parallel_for(int64_t count, int64_t grain, void (*body)(int64_t, int64_t, v
   job->holders.store(wanted + 1, std::memory_order_relaxed);
   int helpers = 0;
   for (bool may_wake = false; helpers < wanted; ++helpers) {
-    auto* helper = new Helper(job);
+    auto* helper = new (std::nothrow) Helper(job);
+    if (!helper) break;  // with those that there are
     if (which != Helpers::Awake) {
       schedule(helper);
     } else if (!schedule_at_once(helper, false)) {

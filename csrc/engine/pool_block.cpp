@@ -76,6 +76,9 @@ infinirtError_t out_of_memory(const MemPool& pool, size_t size, const std::strin
                                                                      void** out, Status status) {
   EngineDevice& device = *pool.device;
   const size_t limit = pool.allocator.limit();
+  ThreadExtra& extra = thread_extra(thread_state());
+  // What is said from here on is of this call: the first attempt is made again, unless the pool's own limit is in the way.
+  if (status == kStatusOutOfMemory) extra.has_pending = false;
   if (status == kStatusOutOfMemory && (limit == 0 || size <= limit)) {
     trim_pools(device);
     trim_graph_memory(device);
@@ -90,7 +93,6 @@ infinirtError_t out_of_memory(const MemPool& pool, size_t size, const std::strin
       status = pool.allocator.allocate(size, key_of(stream), out);
     }
   }
-  ThreadExtra& extra = thread_extra(thread_state());
   // The CPU device's says no more than ours.
   const bool is_told = extra.has_pending && !extra.pending_message.starts_with("out of memory");
   const std::string said = is_told ? extra.pending_message : "";

@@ -74,13 +74,13 @@ Op* take_op(Stream& stream) {
   return new Op;
 }
 
-uint64_t append(Stream& stream, const Work& work) {
+uint64_t append(Stream& stream, const Work& work, const Issued& issued) {
   Op* op = take_op(stream);
   op->next = nullptr;
   op->work = work;
   op->value = stream.enqueued.load(std::memory_order_relaxed) + 1;
   op->began = 0;
-  op->issued = issued_now(thread_state());
+  op->issued = issued;
   if (!merely_computes(stream, work)) {
     stream.for_workers.fetch_add(1, std::memory_order_relaxed);
     if (calls_vendor(work)) [[unlikely]]
@@ -95,6 +95,8 @@ uint64_t append(Stream& stream, const Work& work) {
   stream.enqueued.store(op->value, std::memory_order_release);
   return op->value;
 }
+
+uint64_t append(Stream& stream, const Work& work) { return append(stream, work, issued_now(thread_state())); }
 
 void remember(Stream& stream, const Point& point) {
   for (Point& known : stream.known) {
@@ -113,7 +115,7 @@ void append_wait(Stream& stream, const Point& point) {
   Work wait;
   wait.type = WorkType::Wait;
   wait.wait = point;
-  append(stream, wait);
+  append(stream, wait, issued_for_runtime(thread_state()));
   remember(stream, point);
   if (observed()) [[unlikely]]
     report_stream_order(stream, point);

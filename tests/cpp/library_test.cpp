@@ -157,3 +157,29 @@ TEST(what_is_no_library_is_refused_with_a_reason) {
 }
 
 TEST_MAIN()
+
+TEST(what_failed_before_a_library_was_unloaded_is_told_afterwards) {
+  const BuiltLibrary built(R"(
+static infinirtError_t fail(const infinirtXBlock *b, void **args) { (void)b; (void)args; return infinirtErrorInvalidValue; }
+const infinirtXKernelInfo infinirtXKernelTable[] = {{"fail", fail, 0, 0, 0}, {0}};
+)");
+  REQUIRE(built.good());
+  infinirtLibrary_t library = nullptr;
+  infinirtKernel_t kernel = nullptr;
+  REQUIRE(load_file(&library, built.path()) == infinirtSuccess);
+  REQUIRE(infinirtLibraryGetKernel(&kernel, library, "fail") == infinirtSuccess);
+  CHECK_EQ(infinirtLaunchKernel(kernel, kOne, kOne, nullptr, 0, nullptr), infinirtSuccess);
+  CHECK_EQ(infinirtLibraryUnload(library), infinirtSuccess);
+  CHECK_EQ(infinirtDeviceSynchronize(), infinirtErrorInvalidValue);
+  // What another call failed with is no reason of the device's.
+  infinirtMemPoolProps props = {};
+  props.allocType = infinirtMemAllocationTypePinned;
+  props.location.type = infinirtMemLocationTypeDevice;
+  props.maxSize = 4 << 20;
+  infinirtMemPool_t pool = nullptr;
+  REQUIRE(infinirtMemPoolCreate(&pool, &props) == infinirtSuccess);
+  void* memory = nullptr;
+  CHECK_EQ(infinirtMallocFromPoolAsync(&memory, 16 << 20, pool, nullptr), infinirtErrorMemoryAllocation);
+  CHECK(std::string(infinirtXGetLastErrorMessage()).find("the device says") == std::string::npos);
+  CHECK_EQ(infinirtMemPoolDestroy(pool), infinirtSuccess);
+}

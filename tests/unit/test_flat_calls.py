@@ -189,6 +189,22 @@ def test_kernels(stream: Any) -> None:
         rt.infinirtLaunchKernel(address, (1, 2, 3, 4), 1, arguments)
 
 
+@pytest.mark.parametrize("code", [1, 400])
+def test_a_failure_is_told_once_whatever_it_is(stream: Any, code: int) -> None:
+    """400 is also what a destroyed stream is refused with."""
+    fail = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(lambda block, args: code)
+    ok(rt.infinirtXRegisterKernel("fails", fail, []))
+    event = ok(rt.infinirtEventCreate())
+    for wait in (
+        lambda: rt.infinirtStreamSynchronize(stream),
+        lambda: rt.infinirtEventSynchronize(event),
+    ):
+        ok(rt.infinirtLaunchKernel(fail, 1, 1, None, 0, stream))
+        ok(rt.infinirtEventRecord(event, stream))
+        time.sleep(0.05)  # it is over when it is asked for
+        assert [int(wait()[0]), int(wait()[0])] == [code, 0]
+
+
 # ---- The interpreter lock -----------------------------------------------------------------------------------------------
 
 

@@ -347,5 +347,18 @@ def test_device_types_have_our_names_in_the_list_of_what_is_visible() -> None:
     for listed, meant in (("cuda:0", "nvidia:0"), ("cpu:0, GPU:1", "nvidia:1"), ("CPU:0", "cpu:0")):
         said = run_python(f"import sys, os; os.dup2(1, 2); {code}", INFINIRT_VISIBLE_DEVICES=listed)
         assert f"it may be '{meant}'" in said
-    for listed in ("cpu:0", "nvidia:0,cpu:0", "0", "toy:3"):
+    for listed in ("cpu:0", "nvidia:0,cpu:0", "0", "toy:3", "Toy:3,cpu:0"):
         assert run_python(f"import sys, os; os.dup2(1, 2); {code}", INFINIRT_VISIBLE_DEVICES=listed) == ""
+    plugins = {"INFINIRT_VISIBLE_DEVICES": "npu:0,cpu:0", "INFINIRT_PLUGIN_PATH": "/nowhere"}
+    assert "is not known" not in run_python(f"import sys, os; os.dup2(1, 2); {code}", **plugins)
+
+
+def test_a_list_of_what_is_visible_has_numbers() -> None:
+    code = """
+    import infinirt
+    try:
+        infinirt.Device("cpu").create_stream()
+    except infinirt.InfiniRTError as error:
+        print(error)
+    """
+    assert "a type and a number: 'cpu:0'" in run_python(code, INFINIRT_VISIBLE_DEVICES="cpu")

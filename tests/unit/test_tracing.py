@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import pytest
 
 import infinirt
-from infinirt import tracing
+import infinirt.runtime as rt
+from infinirt import _core, tracing
 from infinirt.tracing import scratch_folder
 from infinirt.tracing.chrome import chrome_trace
 from infinirt.tracing.records import Call, Process, Work, read_file
@@ -138,6 +139,26 @@ def test_work_is_led_to_by_the_call_that_issued_it(tmp_path: Path) -> None:
     counters = [event["args"]["bytes"] for event in events(out) if event["ph"] == "C"]
     assert counters == [1 << 20, 0]
     check_drawable(out)
+
+
+def test_a_name_is_the_works_own_and_not_that_of_the_wait_before_it(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    device = infinirt.Device("cpu")
+    device.set_current()
+    stream = device.create_stream(options=infinirt.StreamOptions(nonblocking=False))
+    buffer = device.allocate(1 << 20, stream=stream)
+    stream.sync()
+    with infinirt.trace(out):
+        assert not rt.infinirtLaunchHostFunc(0, lambda _: time.sleep(0.05), 0)[0]
+        _core.name_next_work("mine")
+        buffer.fill(1, stream=stream)  # waits for the default stream
+        stream.sync()
+    assert [item["name"] for item in slices(out) if "mine" in item["name"]] == ["mine"]
+    (mine,) = named(out, "mine")
+    calls = {item["args"]["call"]: item["name"] for item in slices(out) if item["cat"] == "call"}
+    assert calls[mine["args"]["call"]] == "infinirtMemsetAsync"
+    assert mine["dur"] < 30_000  # microseconds: it is no wait
+    buffer.close()
 
 
 def test_graphs_are_expanded_and_their_branches_have_tracks(tmp_path: Path) -> None:

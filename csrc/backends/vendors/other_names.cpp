@@ -1,6 +1,7 @@
 #include "backends/vendors/other_names.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <string>
 
@@ -10,12 +11,13 @@ namespace infinirt {
 
 namespace {
 
-// What a plugin may be called cannot be known here.
 struct OtherName {
   const char *theirs, *ours;
 };
 constexpr OtherName kOtherNames[] = {{"cuda", "nvidia"}, {"gpu", "nvidia"}, {"hip", "amd"},       {"rocm", "amd"},
                                      {"musa", "moore"},  {"npu", "ascend"}, {"mlu", "cambricon"}, {"xpu", "kunlun"}};
+constexpr const char* kOurs[] = {"cpu",   "cpu-min",  "nvidia", "amd",    "hygon",     "moore",
+                                 "metax", "iluvatar", "ali",    "ascend", "cambricon", "kunlun"};
 
 std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
@@ -26,6 +28,8 @@ std::string lower(std::string text) {
 }  // namespace
 
 void report_other_names(const char* list) {
+  // Plugins have names of their own, which cannot be known here.
+  if (std::getenv("INFINIRT_PLUGIN_PATH")) return;
   const std::string text = list;
   for (size_t start = 0; start < text.size();) {
     const size_t end = std::min(text.find(',', start), text.size());
@@ -38,9 +42,11 @@ void report_other_names(const char* list) {
     const auto* other = std::find_if(std::begin(kOtherNames), std::end(kOtherNames),
                                      [&](const OtherName& name) { return known == name.theirs; });
     const std::string meant = other != std::end(kOtherNames) ? other->ours : known;
-    if (meant == type) continue;
-    report_setting("INFINIRT_VISIBLE_DEVICES", list,
-                   ("'" + meant + entry.substr(colon) + "': '" + type + "' is no device type").c_str());
+    if (meant == type || std::find(std::begin(kOurs), std::end(kOurs), meant) == std::end(kOurs)) continue;
+    const std::string instead = "'" + meant + entry.substr(colon) +
+                                "': unless a plugin or a backend in Python is called '" + type +
+                                "', there is no such device type";
+    report_setting("INFINIRT_VISIBLE_DEVICES", list, instead.c_str());
     return;
   }
 }

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "op/cpu/buffer.h"
-#include "op/cpu/machine.h"
 #include "op/cpu/gather.h"
+#include "op/cpu/machine.h"
 #include "op/cpu/streaming.h"
 #include "op/cpu/types.h"
 
