@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 NOTHING = "infinirt sanitize: nothing found"
+
+
+def takes_interrupts() -> None:
+    """For children. Shells have programs in the background ignore Ctrl-C, and children inherit that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def sanitized(
@@ -21,6 +27,7 @@ def sanitized(
         text=True,
         timeout=timeout,
         env={**os.environ, **environment},
+        preexec_fn=takes_interrupts,
     )
 
 

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from sanitizing import NOTHING, sanitized
+from sanitizing import NOTHING, sanitized, takes_interrupts
 
 ABOUT_ITSELF = """
 import __main__, inspect, pickle, sys
@@ -145,7 +145,9 @@ def test_a_failure_is_shown_before_threads_are_waited_for(tmp_path: Path) -> Non
     shown = tmp_path / "shown"
     with (
         shown.open("w") as errors,
-        subprocess.Popen([sys.executable, "-m", "infinirt", "sanitize", script], stderr=errors) as running,
+        subprocess.Popen(
+            [sys.executable, "-m", "infinirt", "sanitize", script], stderr=errors, preexec_fn=takes_interrupts
+        ) as running,
     ):
         try:
             deadline = time.monotonic() + 60

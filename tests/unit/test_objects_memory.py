@@ -345,7 +345,8 @@ def test_less_memory_than_a_pool_takes_at_once_is_explained() -> None:
 def test_device_types_have_our_names_in_the_list_of_what_is_visible() -> None:
     code = "import infinirt; infinirt.Device('cpu').create_stream()"
     for listed, meant in (("cuda:0", "nvidia:0"), ("cpu:0, GPU:1", "nvidia:1"), ("CPU:0", "cpu:0")):
-        said = run_python(f"import sys, os; os.dup2(1, 2); {code}", INFINIRT_VISIBLE_DEVICES=listed)
+        alone = {"INFINIRT_VISIBLE_DEVICES": listed, "INFINIRT_PLUGIN_PATH": ""}
+        said = run_python(f"import sys, os; os.dup2(1, 2); {code}", **alone)
         assert f"it may be '{meant}'" in said
     for listed in ("cpu:0", "nvidia:0,cpu:0", "0", "toy:3", "Toy:3,cpu:0"):
         assert run_python(f"import sys, os; os.dup2(1, 2); {code}", INFINIRT_VISIBLE_DEVICES=listed) == ""

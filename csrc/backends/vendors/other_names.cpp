@@ -29,7 +29,8 @@ std::string lower(std::string text) {
 
 void report_other_names(const char* list) {
   // Plugins have names of their own, which cannot be known here.
-  if (std::getenv("INFINIRT_PLUGIN_PATH")) return;
+  const char* plugins = std::getenv("INFINIRT_PLUGIN_PATH");
+  if (plugins && *plugins) return;
   const std::string text = list;
   for (size_t start = 0; start < text.size();) {
     const size_t end = std::min(text.find(',', start), text.size());
