@@ -79,6 +79,17 @@ def test_scales(scale: float, dtype: str) -> None:
     check(made, expected(q[0], k[0], v[0], causal=False, scale=scale)[None], dtype)
 
 
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+@pytest.mark.parametrize("size", [1e5, 1e9])
+def test_large_scores(size: float, dtype: str) -> None:
+    """Of each query all but the largest weigh nothing, and that is itself."""
+    q, k = (np.array(random(seed, 1, 1, 70, 64, dtype=TYPES[dtype]) * size, TYPES[dtype]) for seed in (1, 2))
+    v = random(3, 1, 1, 70, 64, dtype=TYPES[dtype])
+    made = functional.flash_attention(*map(infinicore.from_numpy, (q, k, v)))
+    scores = q[0, 0].astype(np.float64) @ k[0, 0].astype(np.float64).T
+    check(made, v[0, 0].astype(np.float64)[scores.argmax(-1)][None, None], dtype)
+
+
 @pytest.mark.parametrize("dtype", TYPES)
 def test_elements_apart(dtype: str) -> None:
     """Queries, keys, values and results whose elements do not lie side by side."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import struct
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -62,6 +65,38 @@ def test_products(dtype: str, order: str, m: int, k: int, n: int) -> None:
     out = laid_out(c, order)
     infinicore.matmul(laid_out(a, order), laid_out(b, "rows"), alpha=0.5, out=out)
     np.testing.assert_allclose(out.numpy().astype(np.float64), 0.5 * expected, rtol=close, atol=close)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "float64"])
+def test_products_of_nothing(dtype: str) -> None:
+    kind = getattr(infinicore, dtype)
+    x, w = infinicore.zeros([10, 300], dtype=kind), infinicore.zeros([300, 300], dtype=kind)
+    assert list(infinicore.matmul(x[3:3], w).shape) == [0, 300]
+    assert list(infinicore.matmul(infinicore.empty([0, 5], dtype=kind), w[:5]).shape) == [0, 300]
+    assert list(infinicore.matmul(w.permute(1, 0), x[3:3].permute(1, 0)).shape) == [300, 0]
+    assert infinicore.matmul(x[:, :0], w[:0]).tolist() == np.zeros((10, 300)).tolist()
+
+
+def test_sums_do_not_depend_on_threads() -> None:
+    """37 rows by two threads: one has a single row."""
+    code = """
+import numpy as np, infinicore, hashlib
+rows = np.random.default_rng(0).normal(size=(37, 600)).astype(np.float32)
+made = []
+for kind in (infinicore.bfloat16, infinicore.float16, infinicore.float32):
+    a = infinicore.from_numpy(rows).to(kind)
+    b = infinicore.from_numpy(rows.T.copy()[:, :30]).to(kind)
+    made.append(infinicore.matmul(a, b).to(infinicore.float32).numpy().tobytes())
+print(hashlib.sha256(b"".join(made)).hexdigest())
+"""
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, "INFINIRT_CPU_THREADS": threads},
+            capture_output=True, text=True, check=True,
+        ).stdout
+        for threads in "1237"
+    }  # fmt: skip
+    assert len(said) == 1
 
 
 @pytest.mark.parametrize("dtype", TYPES)

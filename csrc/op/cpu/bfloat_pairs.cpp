@@ -1,5 +1,5 @@
-// Compiled for AVX512-BF16, as the only file: with the compiler's attribute for such functions among others, gcc 12 contracts no products and sums
-// in all of their file. Includes nothing that has inline functions, which machines without these instructions could be given.
+// Compiled for AVX512-BF16, as bfloat_weights.cpp alone is, too: with the compiler's attribute for such functions among others, gcc 12 contracts no
+// products and sums in all of their file. Includes nothing that has inline functions, which machines without these instructions could be given.
 #include "op/cpu/bfloat_pairs.h"
 
 #ifdef INFINIOP_PAIRS

@@ -1,4 +1,4 @@
-// Compiled for AMX, as the only file. Includes nothing that has inline functions, which machines without these instructions could be given.
+// Compiled for AMX, as byte_tiles.cpp alone is, too. Includes nothing that has inline functions, which machines without these instructions could be given.
 #include "op/cpu/bfloat_tiles.h"
 
 #ifdef INFINIOP_TILE_REGISTERS

@@ -52,13 +52,12 @@ float weigh(const float* score, int64_t seen, int64_t count, float factor, Weigh
   for (; j + 2 * kLanes <= seen; j += 2 * kLanes) {
 #pragma GCC unroll 2
     for (int half = 0; half < 2; ++half) {
-      most[half] = _mm512_max_ps(_mm512_mul_ps(_mm512_loadu_ps(score + j + half * kLanes), times), most[half]);
+      most[half] = _mm512_max_ps(_mm512_loadu_ps(score + j + half * kLanes), most[half]);
     }
   }
   for (; j < seen; j += kLanes) {
     const __mmask16 there = first_lanes(seen - j);
-    const __m512 scaled = _mm512_mul_ps(_mm512_maskz_loadu_ps(there, score + j), times);
-    most[0] = _mm512_mask_max_ps(most[0], there, scaled, most[0]);
+    most[0] = _mm512_mask_max_ps(most[0], there, _mm512_maskz_loadu_ps(there, score + j), most[0]);
   }
   const float here = largest_lane(_mm512_max_ps(most[0], most[1]));
   const float largest = here > row.largest ? here : row.largest;
@@ -70,15 +69,19 @@ float weigh(const float* score, int64_t seen, int64_t count, float factor, Weigh
 #pragma GCC unroll 2
     for (int half = 0; half < 2; ++half) {
       const int64_t place = j + half * kLanes;
-      weight[half] = power_of_2(_mm512_fmsub_ps(_mm512_loadu_ps(score + place), times, shift));
+      // First the difference, which is exact for the largest, however large that is.
+      weight[half] = power_of_2(_mm512_mul_ps(_mm512_sub_ps(_mm512_loadu_ps(score + place), shift), times));
       if (place + kLanes > seen) weight[half] = _mm512_maskz_mov_ps(first_lanes(seen - place), weight[half]);
       total[half] = _mm512_add_ps(total[half], weight[half]);
     }
     _mm512_storeu_si512(to, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(weight[1], weight[0])));
   }
-  const float before = row.largest == kNothing  ? 0.0f
-                       : row.largest == largest ? 1.0f
-                                                : _mm512_cvtss_f32(power_of_2(_mm512_set1_ps(row.largest - from)));
+  float before = 1;
+  if (row.largest == kNothing) {
+    before = 0;
+  } else if (row.largest != largest) {
+    before = _mm512_cvtss_f32(power_of_2(_mm512_set1_ps((row.largest - from) * factor)));
+  }
   row.total = row.total * before + sum_of_lanes(_mm512_add_ps(total[0], total[1]));
   row.largest = largest;
   return before;

@@ -1,5 +1,4 @@
-// Compiled for AMX with 8 bits, as the only file. Includes nothing that has inline functions that are shared, which machines without these instructions
-// could be given.
+// Compiled for AMX with 8 bits, as the only file; otherwise as bfloat_tiles.cpp, and for the same reasons.
 #include "op/cpu/byte_tiles.h"
 
 #ifdef INFINIOP_TILE_REGISTERS

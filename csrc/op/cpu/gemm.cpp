@@ -322,7 +322,7 @@ class PreparedGemm final : public Prepared {
     work_.tile_n = std::clamp<int64_t>(std::min(bytes / row / 8 * 8, most), 8, 1024);
     // Of lines that lie across, long parts: each begins a page. One of 4,096 floats is read at 27 GB/s, parts of 1,024 at 25 and of 512 at 22 (AMX's Xeon).
     // Sums of all rows stay in the first-level cache.
-    const int64_t longest = std::clamp<int64_t>(8192 / p.m, 1024, 4096);
+    const int64_t longest = std::clamp<int64_t>(8192 / std::max<int64_t>(1, p.m), 1024, 4096);
     if (work_.across) work_.tile_n = std::clamp<int64_t>(p.n / processors() / 32 * 32, kFewestAcross, longest);
     work_.columns = (p.n + work_.tile_n - 1) / work_.tile_n;
   }

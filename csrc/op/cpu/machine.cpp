@@ -48,7 +48,8 @@ bool multiplies_tiles() {
 
 bool multiplies_byte_tiles() {
 #ifdef INFINIOP_X86_LEVELS
-  static const bool answer = multiplies_tiles() && __builtin_cpu_supports("amx-int8");
+  static const bool answer =
+      multiplies_tiles() && __builtin_cpu_supports("amx-int8") && __builtin_cpu_supports("avx512vnni");
   return answer;
 #else
   return false;
@@ -81,7 +82,15 @@ bool streams_results() {
 #endif
 }
 
-bool asks_for_light_results() { return !multiplies_tiles(); }
+bool asks_for_light_results() {
+#ifdef INFINIOP_X86_LEVELS
+  // What the processor is, not whether tiles may be used: to find that out changes the process.
+  static const bool answer = !(has_beyond_v4() && __builtin_cpu_supports("amx-tile"));
+  return answer;
+#else
+  return true;
+#endif
+}
 
 bool asks_ahead() {
 #if defined(__x86_64__)

@@ -14,7 +14,8 @@ bool multiplies_pairs();
 // Whether it has registers of whole tiles for products of BF16 (AMX). Such machines multiply pairs at no more than the speed of floats.
 bool multiplies_tiles();
 
-// The same for products of 8 bits. Every processor that has the one has had the other, and the trial of the one is that of both.
+// The same for products of 8 bits, and the instruction for few rows of them (int8_vnni.h). Processors that have the one have the others, and the trial of
+// the one is that of both.
 bool multiplies_byte_tiles();
 
 // Whether asking for memory before it is needed helps loops over operands that lie in rows. Intel's processors foresee what comes next in a page of

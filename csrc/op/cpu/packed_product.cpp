@@ -320,10 +320,6 @@ void multiply_in_place(const PackedProduct& p) {
   }
 }
 
-#ifdef INFINIOP_TILE_REGISTERS
-constexpr int64_t kFewestTileRows = 2;
-#endif
-
 // How both matrices are brought: as floats, a line of the panel for each element of the depth.
 template <class B, class A>
 struct Floats {
@@ -608,7 +604,7 @@ const MultiplyPacked multiply_packed = [](const PackedProduct& p) {
   if (p.dtype == INFINI_DTYPE_F32) return multiply<Floats<Single, Single>>(p);
 #ifdef INFINIOP_PAIRS
 #ifdef INFINIOP_TILE_REGISTERS
-  if (is_brain && p.rows >= kFewestTileRows && multiplies_tiles()) return multiply_tiled(p);
+  if (is_brain && multiplies_tiles()) return multiply_tiled(p);
 #endif
   if (is_brain && multiplies_pairs()) return p.only_b ? multiply<RoundedPairs>(p) : multiply<Pairs>(p);
 #endif

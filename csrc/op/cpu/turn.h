@@ -8,7 +8,7 @@ namespace {  // NOLINT: one copy for each instruction set
 // second's. Order is a vector of integers as wide as a lane.
 template <int Step, class Order, class Vector, int Count>
 [[gnu::always_inline]] inline void exchange(Vector (&rows)[Count]) {
-  Order low, high;
+  Order low{}, high{};
 #pragma GCC unroll 16
   for (int lane = 0; lane < Count; ++lane) {
     low[lane] = lane & Step ? lane - Step + Count : lane;

@@ -22,9 +22,12 @@ class TiledAttention {
   static constexpr int kFewestRows = 3;  // with less, most of a tile is not used
 
   TiledAttention(const KeyRows& keys, const KeyRows& values, int64_t d, int64_t e, double scale)
-      : keys_(keys), values_(values), d_(d), e_(e), scale_(static_cast<float>(scale)) {}
+      : keys_(keys), values_(values), d_(d), e_(e), scale_(static_cast<float>(scale < 0 ? -scale : scale)) {
+    if (scale < 0) sign_ = INT16_MIN;
+  }
 
-  // False: a value is infinite or not a number, and nothing was written. In tiles, rows that do not see it would have it times 0.
+  // False: a value is infinite or not a number, and nothing was written. Rows that do not see it have it times 0 here, and these are more rows than
+  // where floats are multiplied.
   bool run(const QueryRows& rows, infinirtError_t* error) {
     *error = infinirtErrorMemoryAllocation;
     if (!take_memory(rows.count)) return true;
@@ -78,8 +81,9 @@ class TiledAttention {
       float* to = query_ + r / kTileRows * kTileRows * lines_ + r % kTileRows * kTileLanes;
       for (int64_t i = 0; i < lines_; i += kTileLanes, to += kTileRows * kTileLanes) {
         const auto* from = r < rows.count ? static_cast<const uint16_t*>(rows.query[r]) : nullptr;
-        _mm512_storeu_si512(
-            to, from ? lanes_at(from + 2 * i * rows.query_step, rows.query_step, d_ - 2 * i) : _mm512_setzero_si512());
+        const __m512i lanes =
+            from ? lanes_at(from + 2 * i * rows.query_step, rows.query_step, d_ - 2 * i) : _mm512_setzero_si512();
+        _mm512_storeu_si512(to, _mm512_xor_si512(lanes, _mm512_set1_epi16(sign_)));
       }
     }
   }
@@ -135,7 +139,8 @@ class TiledAttention {
 
   KeyRows keys_, values_;
   int64_t d_, e_;
-  float scale_;
+  float scale_;  // not negative
+  int16_t sign_ = 0;  // the bit that queries change instead
   int64_t strips_ = 0, lines_ = 0, values_wide_ = 0;
   float *query_ = nullptr, *key_ = nullptr, *value_ = nullptr, *score_ = nullptr, *weight_ = nullptr, *sum_ = nullptr;
   Weighed weighed_[kRows];
