@@ -76,13 +76,13 @@ in_parts() {
 export -f in_parts
 export PYTHON REPORT_DIR
 
-# Tests of operators and of recorded graphs are mostly compilations of kernels, so these run in many processes; the others may look
-# at what the whole GPU does, and run alone.
+# Tests of operators and of recorded graphs are mostly compilations of kernels, and the sanitizer's are programs that start, so these run in many
+# processes; the others may look at what the whole GPU does, and run alone.
 if wanted tests; then
     part operators "${TEST_LIMIT:-420}" bash -c 'in_parts "$@"' - "$JOBS" -m "gpu and not soak" --require-gpu tests/ops \
-        tests/infinicore "$@"
+        tests/infinicore tests/sanitizer "$@"
     part tests "${TEST_LIMIT:-420}" "$PYTHON" -m pytest -q -m "gpu and not soak" --require-gpu tests \
-        --ignore=tests/ops --ignore=tests/infinicore "$@"
+        --ignore=tests/ops --ignore=tests/infinicore --ignore=tests/sanitizer "$@"
 fi
 if wanted suite; then
     PYTEST_ADDOPTS="-p no:cacheprovider" part suite "${SUITE_LIMIT:-1800}" bash -c 'in_parts "$@"' - "$JOBS" -m "not gpu and not soak" tests "$@"
