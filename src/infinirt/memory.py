@@ -191,8 +191,7 @@ class MemoryPool(_core.PoolBase, MemoryResource):
         """
         place = Device(device)
         pool: MemoryPool = _core.PoolBase.__new__(cls, place, _core.current_pool(place, place.ordinal), False)
-        if pool.attributes.release_threshold == 0:
-            pool.attributes.release_threshold = _FOREVER
+        _core.keep_pool_memory(pool.handle)
         return pool
 
     @property

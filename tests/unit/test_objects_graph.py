@@ -7,7 +7,7 @@ import threading
 import weakref
 
 import pytest
-from objects_support import PATIENCE, TYPE, contents, nothing_stays_deferred
+from objects_support import PATIENCE, TYPE, contents, nothing_stays_deferred, run_python
 
 import infinirt
 
@@ -258,6 +258,21 @@ def test_memory_allocated_in_a_capture(device: infinirt.Device, stream: infinirt
         ready.launch(stream)
     stream.sync()
     assert contents(out) == b"\6" * 4
+
+
+@pytest.mark.parametrize("mode", ["global", "thread_local", "relaxed"])
+def test_the_first_memory_of_a_process_may_be_a_graphs(mode: str) -> None:
+    code = f"""
+    import infinirt
+    device = infinirt.Device("cpu")
+    stream = device.create_stream()
+    with infinirt.capture(stream, mode="{mode}") as captured:
+        device.allocate(64, stream=stream).fill(1, stream=stream)
+    captured.graph.instantiate().launch(stream)
+    stream.sync()
+    print(device.memory_resource.attributes.release_threshold == 2**64 - 1)
+    """
+    assert run_python(code) == "True\n"
 
 
 def test_memory_of_a_graph_outlives_its_capture(device: infinirt.Device, stream: infinirt.Stream) -> None:

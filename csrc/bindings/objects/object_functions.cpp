@@ -212,6 +212,21 @@ PyObject* pool_attribute(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return none_or_raise(without_gil(true, [&] { return rt.MemPoolSetAttribute(pool, attribute, &value); }));
 }
 
+// A device's pool that gives all memory back at every synchronisation keeps it from now on. Also in a capture, of which it is no part.
+PyObject* keep_pool_memory(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  void* pool = nullptr;
+  if (count < 1 || !read_pointer(args[0], "handle", &pool)) return nullptr;
+  return none_or_raise(without_gil(true, [&] {
+    const RelaxedCaptureScope relaxed(nullptr);
+    constexpr auto kThreshold = infinirtMemPoolAttrReleaseThreshold;
+    unsigned long long bytes = 0;
+    const infinirtError_t error = rt.MemPoolGetAttribute(static_cast<infinirtMemPool_t>(pool), kThreshold, &bytes);
+    if (error != infinirtSuccess || bytes != 0) return error;
+    bytes = SIZE_MAX;
+    return rt.MemPoolSetAttribute(static_cast<infinirtMemPool_t>(pool), kThreshold, &bytes);
+  }));
+}
+
 PyObject* deferred(PyObject*, PyObject*) { return PyLong_FromSize_t(deferred_count.load()); }
 
 PyObject* drain(PyObject*, PyObject*) {
@@ -259,6 +274,7 @@ PyMethodDef object_functions[] = {
      "A plain int, float, complex or bool is converted to the type, or else to the size, of the parameter: `2` is no\n"
      "float, write `2.0`."},
     entry("pool_attribute", pool_attribute),
+    entry("keep_pool_memory", keep_pool_memory),
     entry("pool_trim", bound<&L::MemPoolTrimTo, In<infinirtMemPool_t>, In<size_t>>),
     entry("stream_flags", bound_on<&L::StreamGetFlags, In<infinirtStream_t>, Out<unsigned>>),
     entry("stream_priority", bound_on<&L::StreamGetPriority, In<infinirtStream_t>, Out<int>>),
