@@ -47,18 +47,6 @@ inline bool is_cpu() {
   return type != nullptr && *type == 'c' && std::strcmp(type, "cpu") == 0;
 }
 
-class GilReleased {
- public:
-  GilReleased() : state_(PyEval_SaveThread()) {}
-  GilReleased(const GilReleased&) = delete;
-  GilReleased& operator=(const GilReleased&) = delete;
-  // In a process that is ending, the interpreter ends a daemon thread here, by unwinding its stack.
-  ~GilReleased() noexcept(false) { PyEval_RestoreThread(state_); }
-
- private:
-  PyThreadState* state_;
-};
-
 template <class Call>
 auto blocking_call(Call call) {
   GilReleased released;

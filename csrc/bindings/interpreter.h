@@ -2,22 +2,11 @@
 #pragma once
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "bindings/python.h"
 #include "infinirt_ext.h"
 
 namespace infinirt::python {
-
-/// An interpreter that is ending unwinds a daemon thread that wants its lock. The library's functions, some of which cannot be
-/// unwound, are above us: the thread stays here instead, as Python 3.14 has it.
-inline void restore_or_stay(PyThreadState* state) {
-  try {
-    PyEval_RestoreThread(state);
-  } catch (...) {  // abi::__forced_unwind
-    for (;;) pause();
-  }
-}
 
 /// A call that seldom waits gives the interpreter's lock away while it has to wait after all.
 inline void install_wait_hooks() {

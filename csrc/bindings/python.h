@@ -6,6 +6,7 @@
 #if PY_VERSION_HEX < 0x030b0000
 #include <longintrepr.h>
 #endif
+#include <unistd.h>
 
 // One thread at a time per object; without effect where the interpreter lock does that.
 #if PY_VERSION_HEX >= 0x030d0000
@@ -43,6 +44,28 @@ class Ref {
 
  private:
   PyObject* object_ = nullptr;
+};
+
+/// Takes the interpreter's lock again. An interpreter that is ending unwinds a daemon thread that wants it: functions of the library, some of which cannot
+/// be unwound, and ours, which would drop their references without the lock. The thread stays here instead, as Python 3.14 has it.
+inline void restore_or_stay(PyThreadState* state) {
+  try {
+    PyEval_RestoreThread(state);
+  } catch (...) {  // abi::__forced_unwind
+    for (;;) pause();
+  }
+}
+
+/// Gives the lock away for a scope.
+class GilReleased {
+ public:
+  GilReleased() : state_(PyEval_SaveThread()) {}
+  ~GilReleased() { restore_or_stay(state_); }
+  GilReleased(const GilReleased&) = delete;
+  GilReleased& operator=(const GilReleased&) = delete;
+
+ private:
+  PyThreadState* state_;
 };
 
 inline PyObject* new_reference(PyObject* object) {

@@ -39,3 +39,35 @@ def test_a_program_ends_quietly() -> None:
     for _ in range(3):
         done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+THREADS = """
+import threading, time
+import infinicore, infinirt
+from infinirt import runtime as rt
+
+def never_ends():
+    device = infinirt.Device("cpu")
+    device.set_current()
+    stream = device.create_stream()
+    buffer = device.allocate(1 << 16, stream=stream)
+    w = infinicore.ones([100])
+    while True:
+        w = w + w
+        infinicore.sync_stream()
+        buffer.fill(b"abcd", stream=stream)
+        stream.sync()
+        w.numpy()
+        rt.infinirtFree(rt.infinirtMalloc(64)[1])
+
+for _ in range(12):
+    threading.Thread(target=never_ends, daemon=True).start()
+time.sleep(0.03)
+"""
+
+
+def test_threads_that_never_end_are_left_where_they_wait() -> None:
+    """An interpreter that ends unwinds those that want its lock: what they hold is not to be dropped without it."""
+    for _ in range(5):
+        done = subprocess.run([sys.executable, "-c", THREADS], capture_output=True, text=True, timeout=120)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

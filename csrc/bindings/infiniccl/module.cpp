@@ -119,9 +119,10 @@ PyObject* init_all(PyObject*, PyObject* args) {
   if (PyErr_Occurred()) return nullptr;
   std::vector<infinicclComm_t> comms(devices.size() + 1);
   infiniStatus_t status;
-  Py_BEGIN_ALLOW_THREADS;
-  status = infinicclCommInitAllOfType(type, comms.data(), static_cast<int>(devices.size()), devices.data());
-  Py_END_ALLOW_THREADS;
+  {
+    const infinirt::python::GilReleased released;
+    status = infinicclCommInitAllOfType(type, comms.data(), static_cast<int>(devices.size()), devices.data());
+  }
   if (status != INFINI_STATUS_SUCCESS) return raise_last();
   PyObject* list = PyList_New(static_cast<Py_ssize_t>(devices.size()));
   for (size_t i = 0; list && i < devices.size(); ++i)
@@ -204,13 +205,12 @@ PyObject* init_rank(PyObject*, PyObject* args) {
   infinicclComm_t comm = nullptr;
   infinirtError_t error = infinirtSuccess;
   infiniStatus_t status = INFINI_STATUS_SUCCESS;
-  Py_BEGIN_ALLOW_THREADS;
   {
+    const infinirt::python::GilReleased released;
     const CurrentDevice scope(type, device);
     error = scope.error();
     if (!error) status = infinicclCommInitRank(&comm, size, id, rank);
   }
-  Py_END_ALLOW_THREADS;
   if (error != infinirtSuccess || status != INFINI_STATUS_SUCCESS) return raise_last();
   return PyLong_FromVoidPtr(comm);
 }

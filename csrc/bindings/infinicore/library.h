@@ -54,10 +54,8 @@ PyObject* raise_status(infiniStatus_t status, const char* function = nullptr);
 template <class Call>
 auto without_lock(bool release, Call call) {
   if (!release) return call();
-  PyThreadState* saved = PyEval_SaveThread();
-  auto result = call();
-  PyEval_RestoreThread(saved);
-  return result;
+  const infinirt::python::GilReleased released;
+  return call();
 }
 
 /// Runs `call` with the device of `stream` current.

@@ -103,10 +103,8 @@ struct MayBlock {
 template <class Call>
 auto without_gil(bool release, Call call) {
   if (!release) return call();
-  PyThreadState* saved = PyEval_SaveThread();
-  auto result = call();
-  PyEval_RestoreThread(saved);
-  return result;
+  const python::GilReleased released;
+  return call();
 }
 
 }  // namespace infinirt::objects

@@ -74,11 +74,8 @@ PyObject* trace_begin(PyObject*, PyObject* folder) {
 }
 
 PyObject* trace_end(PyObject*, PyObject*) {
-  infinirtError_t error;
-  Py_BEGIN_ALLOW_THREADS;  // a vendor's tracer may have to be waited for
-  error = infinirtXTraceEnd();
-  Py_END_ALLOW_THREADS;
-  return none_or_raise(error);
+  // A vendor's tracer may have to be waited for.
+  return none_or_raise(without_gil(true, [] { return infinirtXTraceEnd(); }));
 }
 
 PyObject* trace_lost(PyObject*, PyObject*) {
@@ -91,10 +88,8 @@ PyObject* trace_lost(PyObject*, PyObject*) {
 PyObject* drain(PyObject*, PyObject* limit) {
   const unsigned long milliseconds = PyLong_AsUnsignedLong(limit);
   if (PyErr_Occurred()) return nullptr;
-  infinirtError_t error;
-  Py_BEGIN_ALLOW_THREADS;
-  error = infinirtXDrain(static_cast<unsigned>(milliseconds));
-  Py_END_ALLOW_THREADS;
+  const infinirtError_t error =
+      without_gil(true, [milliseconds] { return infinirtXDrain(static_cast<unsigned>(milliseconds)); });
   if (error != infinirtSuccess && error != infinirtErrorNotReady) return raise_error(error);
   return PyBool_FromLong(error == infinirtSuccess);
 }
