@@ -160,8 +160,10 @@ def test_a_failure_is_shown_before_threads_are_waited_for(tmp_path: Path) -> Non
         finally:
             running.kill()
     said = shown.read_text()
-    assert "Exception ignored in: <module 'threading'" in said
-    assert f"{os.sep}sanitizer{os.sep}" not in said, "the program's frames only"
+    assert "KeyboardInterrupt" in said
+    if sys.version_info < (3, 13):  # later the interpreter says it itself, with every frame
+        assert "Exception ignored in: <module 'threading'" in said
+        assert f"{os.sep}sanitizer{os.sep}" not in said, "the program's frames only"
     assert NOTHING in said
 
 
