@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "op/cpu/tile_sums.h"
+
 namespace infiniop::cpu {
 
 namespace {
@@ -39,27 +41,6 @@ void multiply(TileRows rows, const float* panel, int64_t lines) {
     upper += rows.next;
     lower += rows.next;
   }
-}
-
-void begin(const float* sums, int64_t row) {
-  if (sums) {
-    _tile_loadd(0, sums, 4 * row);
-    _tile_loadd(1, sums + 16, 4 * row);
-    _tile_loadd(2, sums + 16 * row, 4 * row);
-    _tile_loadd(3, sums + 16 * row + 16, 4 * row);
-  } else {
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
-  }
-}
-
-void store(float* sums, int64_t row) {
-  _tile_stored(0, sums, 4 * row);
-  _tile_stored(1, sums + 16, 4 * row);
-  _tile_stored(2, sums + 16 * row, 4 * row);
-  _tile_stored(3, sums + 16 * row + 16, 4 * row);
 }
 
 // What the instruction or the system says of tiles that are not there.
@@ -109,9 +90,9 @@ TilesInUse::TilesInUse() { asm volatile("ldtilecfg %0" : : "m"(kConfig)); }
 TilesInUse::~TilesInUse() { _tile_release(); }
 
 void multiply_tiles(TileRows rows, const float* panel, int64_t lines, float* sums, int64_t row, bool adds) {
-  begin(adds ? sums : nullptr, row);
+  begin_sums(adds ? sums : nullptr, row);
   multiply(rows, panel, lines);
-  store(sums, row);
+  store_sums(sums, row);
 }
 
 void round_sums(const float* sums, int64_t rows, uint16_t* c, int64_t row) {

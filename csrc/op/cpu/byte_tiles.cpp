@@ -4,21 +4,13 @@
 #ifdef INFINIOP_TILE_REGISTERS
 #include <immintrin.h>
 
+#include "op/cpu/tile_sums.h"
+
 namespace infiniop::cpu {
 
 void multiply_byte_tiles(TileRows rows, const int8_t* panel, int64_t lines, int32_t* sums, int64_t row, bool adds) {
   constexpr int64_t kLine = 4 * kTileColumns;  // bytes
-  if (adds) {
-    _tile_loadd(0, sums, 4 * row);
-    _tile_loadd(1, sums + 16, 4 * row);
-    _tile_loadd(2, sums + 16 * row, 4 * row);
-    _tile_loadd(3, sums + 16 * row + 16, 4 * row);
-  } else {
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
-  }
+  begin_sums(adds ? sums : nullptr, row);
   const auto* upper = static_cast<const char*>(rows.at);
   const char* lower = upper + 16 * rows.row;
   for (int64_t i = 0; i < lines; i += kTileLanes, panel += kTileLanes * kLine) {
@@ -33,10 +25,7 @@ void multiply_byte_tiles(TileRows rows, const int8_t* panel, int64_t lines, int3
     upper += rows.next;
     lower += rows.next;
   }
-  _tile_stored(0, sums, 4 * row);
-  _tile_stored(1, sums + 16, 4 * row);
-  _tile_stored(2, sums + 16 * row, 4 * row);
-  _tile_stored(3, sums + 16 * row + 16, 4 * row);
+  store_sums(sums, row);
 }
 
 }  // namespace infiniop::cpu

@@ -19,7 +19,7 @@ namespace {
 
 class TiledAttention {
  public:
-  static constexpr int kFewestRows = 3;  // with less, most of a tile is not used
+  static constexpr int kFewestRows = 3;  // with less, bringing keys and values costs more than tiles save
 
   TiledAttention(const KeyRows& keys, const KeyRows& values, int64_t d, int64_t e, double scale)
       : keys_(keys), values_(values), d_(d), e_(e), scale_(static_cast<float>(scale < 0 ? -scale : scale)) {
