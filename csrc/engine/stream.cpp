@@ -248,9 +248,10 @@ Stream* per_thread_stream(ThreadState& ts) {
 Point run_ahead(Stream& stream, Work& work) {
   const RareWaitScope waiting;
   if (!begin_inline(stream)) return {};
+  const int64_t began = monotonic_ns();
   const Point done = run_here(stream, work);
   if (stream.run_for_waiter(done)) schedule(&stream);
-  done.timeline->guess.ran_ahead(done.value);
+  done.timeline->guess.ran_ahead(done.value, began);
   return done;
 }
 
