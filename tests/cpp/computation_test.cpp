@@ -24,6 +24,11 @@ infinirtError_t fail_in_block_two(const infinirtXBlock* block, void**) {
   return block->blockIdx.x == 2 ? infinirtErrorInvalidValue : infinirtSuccess;
 }
 
+infinirtError_t take_some_time(const infinirtXBlock*, void**) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(16));
+  return infinirtSuccess;
+}
+
 // Where the blocks of a launch ran.
 struct Places {
   std::vector<std::thread::id> ran;
@@ -186,6 +191,32 @@ TEST(who_always_waits_at_once_computes_in_the_launch) {
   CHECK_EQ(infinirtStreamSynchronize(other), infinirtSuccess);
   CHECK(runs_elsewhere());  // the two streams could have computed side by side
   CHECK_EQ(infinirtStreamDestroy(other), infinirtSuccess);
+  CHECK_EQ(infinirtStreamDestroy(stream), infinirtSuccess);
+}
+
+// How late a wait may come goes by how long the computation took: a sixteenth of that, here a millisecond, is nothing to speak of.
+TEST(who_waits_soon_for_a_long_computation_has_waited_at_once) {
+  constexpr unsigned long long kMiddle = 200000;
+  constexpr auto kSoon = std::chrono::microseconds(50);  // more than the 10 that are at once for any computation
+  const infinirtXKernelInfo info{"take_some_time", take_some_time, nullptr, 0, 0};
+  REQUIRE(infinirtXRegisterKernel(&info) == infinirtSuccess);
+  infinirtStream_t stream;
+  REQUIRE(infinirtStreamCreate(&stream) == infinirtSuccess);
+  const auto runs_here = [&] {
+    CHECK_EQ(
+        infinirtXLaunchComputation(reinterpret_cast<const void*>(take_some_time), {1, 1, 1}, nullptr, kMiddle, stream),
+        infinirtSuccess);
+    return infinirtStreamQuery(stream) == infinirtSuccess;
+  };
+  bool ran_again = false;
+  for (int i = 0; i < 200 && !ran_again; ++i) {
+    const bool ran = runs_here();
+    if (ran) std::this_thread::sleep_for(kSoon);
+    CHECK_EQ(infinirtStreamSynchronize(stream), infinirtSuccess);
+    ran_again = ran && runs_here();
+    CHECK_EQ(infinirtStreamSynchronize(stream), infinirtSuccess);
+  }
+  CHECK(ran_again);
   CHECK_EQ(infinirtStreamDestroy(stream), infinirtSuccess);
 }
 

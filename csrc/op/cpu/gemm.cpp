@@ -312,7 +312,7 @@ class PreparedGemm final : public Prepared {
   // Of one core, what is brought and put included. An estimate that is ten times too long leaves to a worker what the caller had better do itself.
   double multiplication_ns() const {
     if (work_.dtype == INFINI_DTYPE_BF16 && work_.product.m > 1 && multiplies_tiles()) return 0.002;
-    return work_.packed ? 0.015 : 0.02;
+    return work_.packed ? 0.0125 : 0.02;
   }
 
   void choose_columns() {

@@ -21,6 +21,8 @@ constexpr int64_t kWidest = 8;  // bytes of an element, in memory or computed in
 // While a row is computed with, its outputs and the next row's inputs are asked for, so that memory and arithmetic go on at once: so many
 // elements at a time, which is as many lines as are under way together; and only of rows of which both stay in the second-level cache.
 constexpr int64_t kAhead = 256, kLongestAhead = 128 * 1024;
+constexpr int64_t kPageStart = 1024;  // bytes, after which machines foresee what follows
+constexpr int64_t kLargeRows = 1 << 20;  // bytes of all rows, beyond which they come from memory
 
 class RowWorker {
  public:
@@ -32,21 +34,27 @@ class RowWorker {
         loops_(tiles()),
         size_(size_of_computed(work)),
         length_(work.rows.length()),
-        is_kept_(length_ <= kLongestKeptRow) {
+        is_kept_(length_ <= kLongestKeptRow),
+        is_large_(work.rows.rows.total * length_ * size_ >= kLargeRows) {
     for (int t = 0; t < info_.tensors; ++t) memory_[t] = *static_cast<char**>(tensors[t]);
     for (int t = 0; t < info_.tensors; ++t) {
       side_by_side_[t] = is_staged(t) || (columns_.levels == 1 && columns_.stride[t][0] == work.route[t].element_size);
     }
+    bool is_light = true;
+    int reductions = 0;
     for (int step = 0; step < rows_.steps; ++step) {
       const RowStepKind kind = rows_.step[step].kind;
+      is_light = is_light && rows_.step[step].is_light;
       if (kind == RowStepKind::Each) {
         step_of_value_[values_++] = step;
       } else {
         reduce_[step] =
             light_tiles().reduce[static_cast<int>(kind) - static_cast<int>(RowStepKind::Sum)][work.computed];
         of_nothing_[step] = reduce_[step](0, nullptr);
+        ++reductions;
       }
     }
+    if (is_light && is_large_) shares_ = std::max(1, reductions);
     for (int t = 0; t < info_.outputs; ++t) {
       if (!work.rows.is_given[t] || rows_.place[t] != RowPlace::Element) continue;
       ++element_results_;
@@ -261,11 +269,14 @@ class RowWorker {
     reach_ = reach_of(row);
     kept_ = columns_kept_;
     int reduction = rows_.attributes + 1;
+    share_ = 0;
     for (int step = 0; step < rows_.steps; ++step) {
       // Short rows the machine foresees itself.
-      looks_ahead_ = step + 1 == rows_.steps && length_ >= kAhead && length_ * size_ <= kLongestAhead;
+      looks_ahead_ = (shares_ > 1 || step + 1 == rows_.steps) && length_ >= kAhead && length_ * size_ <= kLongestAhead;
       asks_for_results_ = !rows_.step[step].is_light || asks_for_light_results();
-      if (rows_.step[step].kind != RowStepKind::Each) scalars_[reduction++] = reduce(step);
+      if (rows_.step[step].kind == RowStepKind::Each) continue;
+      scalars_[reduction++] = reduce(step);
+      ++share_;
     }
     looks_ahead_ = false;
     write_elements();
@@ -306,7 +317,9 @@ class RowWorker {
     if (step.loop < 0 && is_in_place(__builtin_ctz(step.reads))) {
       const char* row = row_[tensor_of(__builtin_ctz(step.reads))];
       for (int64_t begin = 0; begin < reach_; begin += kTile) {
-        take_in(tile(static_cast<size_t>(std::min<int64_t>(kTile, reach_ - begin)), row + begin * size_));
+        const int64_t count = std::min<int64_t>(kTile, reach_ - begin);
+        if (looks_ahead_ && shares_ > 1) look_ahead(begin, count);
+        take_in(tile(static_cast<size_t>(count), row + begin * size_));
       }
       return all;
     }
@@ -324,6 +337,7 @@ class RowWorker {
     for_each_tile([&](int64_t begin, int64_t count) {
       const void* terms = term_;
       if (step.loop < 0) {
+        if (looks_ahead_ && shares_ > 1) look_ahead(begin, count);
         terms = value(__builtin_ctz(step.reads), begin, count);
       } else {
         apply(loop_of(step.loop), step.reads, begin, count, term_);
@@ -380,6 +394,8 @@ class RowWorker {
 
   // Always inline: gcc takes a function that only asks for memory for one without effect, and drops the call.
   [[gnu::always_inline]] void look_ahead(int64_t begin, int64_t count) const {
+    begin = (length_ * share_ + begin) / shares_;
+    count /= shares_;
     for (int t = 0; t < info_.tensors; ++t) {
       if (!side_by_side_[t] || rows_.place[t] != RowPlace::Element || !work_.rows.is_given[t]) continue;
       const int64_t size = work_.route[t].element_size, first = begin * size, last = (begin + count) * size;
@@ -391,6 +407,15 @@ class RowWorker {
         for (int64_t at = first; at < last; at += 64) __builtin_prefetch(next + at, 0, 2);
       }
     }
+  }
+
+  // The place of the next tile's first results, or of the next row's: machines foresee what comes next in a page, but not the next page. Tiles of narrow
+  // types are half a page, and only lose by it.
+  [[gnu::always_inline]] void ask_for_next_page(int tensor, int64_t begin) const {
+    const int64_t size = work_.route[tensor].element_size;
+    if (size * kTile < 4096) return;
+    const char* next = row_[tensor] + (begin + kTile) * size;
+    for (int64_t at = 0; at < kPageStart; at += 64) __builtin_prefetch(next + at, 1, 3);
   }
 
   // Whether an input's elements lie side by side, and in the type that is computed in, in memory.
@@ -433,6 +458,7 @@ class RowWorker {
       for (int t = 0; t < info_.outputs; ++t) {
         if (!work_.rows.is_given[t] || rows_.place[t] != RowPlace::Element) continue;
         const RowResult& result = rows_.result[t];
+        if (is_large_ && !asks_for_results_ && side_by_side_[t] && !streams_[t]) ask_for_next_page(t, begin);
         if (is_rounded(t)) {
           apply(loops_.row_to_bfloat[result.loop], result.reads, begin, count, row_[t] + begin * 2);
           continue;
@@ -505,7 +531,7 @@ class RowWorker {
   const Tiles& loops_;
   const int64_t size_;  // of an element that is computed with
   const int64_t length_;  // of a row
-  const bool is_kept_;
+  const bool is_kept_, is_large_;
   bool has_next_ = false, looks_ahead_ = false, asks_for_results_ = false, is_short_ = false, sums_bfloat_ = false;
   int values_ = rows_.inputs;
   int step_of_value_[kMaxRowValues] = {};
@@ -519,6 +545,8 @@ class RowWorker {
   char* stage_[kMaxRowTensors];
   char* row_[kMaxRowTensors];  // where the row begins
   int64_t reach_ = 0;  // how many of its elements take part
+  // What comes next is asked for in the last step; or, if all of them compute little, in equal shares in each pass that reduces the row.
+  int shares_ = 1, share_ = 0;
   // Values, as bits: in their buffers for all of this row, or for all rows; brought there in this pass; the same everywhere.
   uint32_t kept_ = 0, columns_kept_ = 0, touched_ = 0, filled_ = 0;
   double scalars_[kMaxRowScalars] = {};
