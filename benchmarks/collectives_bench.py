@@ -187,6 +187,13 @@ def candidates() -> dict[str, str]:
     return found
 
 
+def reason_of(failed: subprocess.CalledProcessError) -> str:
+    """The last error that was written; what started the processes says more behind it, in frames of lines."""
+    lines = [line for line in (failed.stderr or "").splitlines() if any(map(str.isalpha, line))]
+    errors = [line for line in lines if "Error" in line]
+    return [str(failed), *lines[-1:], *errors[-1:]][-1]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -202,8 +209,7 @@ def main() -> None:
             except subprocess.CalledProcessError as failed:
                 if role in ("in_process", "in_processes"):
                     raise
-                said = (failed.stderr or "").strip().splitlines()
-                print(f"{chosen.pop(role)} did not run: {said[-1] if said else failed}")
+                print(f"{chosen.pop(role)} did not run: {reason_of(failed)}")
                 continue
             for name, value in measured.items():
                 times[role][name].append(value)
