@@ -57,19 +57,39 @@ struct alignas(64) Run {
   }
 };
 
+struct Job;
+
+struct Helper final : Runnable {
+  Helper() { urgency = kUrgencyLevels - 1; }
+  bool keeps_awake() const override;
+  bool run(int) override;
+  Job* job = nullptr;
+};
+
+// A thread's part in a loop.
+struct Seat {
+  Run run;
+  Helper helper;  // not the caller's
+};
+
 // A loop that several threads share. Each has a run of its own and goes through it piece by piece; who is done with that takes from others'. So a thread
 // meets memory in one direction, without jumps, and in the next loop over the same memory two threads find their parts of it in their own caches again.
 struct Job {
-  std::atomic<int64_t> finished{0};   // indices done
-  std::atomic<int> holders;           // the caller and its helpers
-  std::atomic<int> arrived{1};        // the same who have begun
-  std::atomic<uint32_t> all_done{0};
+  static constexpr int kFew = 4;
+  enum : uint32_t { kRunning, kAsleep, kDone };
+
+  std::atomic<int64_t> finished{0};        // indices done
+  std::atomic<int> holders;                // the caller and its helpers
+  std::atomic<int> arrived{1};             // the same who have begun
+  std::atomic<uint32_t> state{kRunning};  // kAsleep: the caller waits for the end
   int64_t count, unit;
   int threads;
   bool lingers;  // helpers stay awake afterwards
   void (*body)(int64_t, int64_t, void*);
   void* context;
-  std::unique_ptr<Run[]> runs;  // of each thread; the first one is the caller's
+  Seat* seats = few;  // the first one is the caller's
+  Seat few[kFew];     // a short loop is worth no more than one allocation
+  std::unique_ptr<Seat[]> many;
 
   void divide(int64_t indices, int64_t grain, int among) {
     constexpr int64_t kMostUnits = INT32_MAX;
@@ -77,14 +97,20 @@ struct Job {
     count = indices;
     unit = grain * ((grains - 1) / kMostUnits + 1);
     threads = among;
-    runs = std::make_unique<Run[]>(static_cast<size_t>(threads));
+    if (threads > kFew) {
+      many = std::make_unique<Seat[]>(static_cast<size_t>(threads));
+      seats = many.get();
+    }
     const int64_t units = (indices - 1) / unit + 1;
-    for (int t = 0; t < threads; ++t) runs[t].set(units * t / threads, units * (t + 1) / threads);
+    for (int t = 0; t < threads; ++t) {
+      seats[t].run.set(units * t / threads, units * (t + 1) / threads);
+      seats[t].helper.job = this;
+    }
   }
 
   bool claim(int own, int64_t* begin, int64_t* end) {
-    bool found = runs[own].claim(true, begin, end);
-    for (int t = 1; t < threads && !found; ++t) found = runs[(own + t) % threads].claim(false, begin, end);
+    bool found = seats[own].run.claim(true, begin, end);
+    for (int t = 1; t < threads && !found; ++t) found = seats[(own + t) % threads].run.claim(false, begin, end);
     if (!found) return false;
     *begin *= unit;
     *end = std::min(count, *end * unit);
@@ -95,28 +121,31 @@ struct Job {
     for (int64_t begin = 0, end = 0; claim(own, &begin, &end);) {
       body(begin, end, context);
       if (finished.fetch_add(end - begin, std::memory_order_acq_rel) + (end - begin) == count) {
-        all_done.store(1, std::memory_order_release);
-        futex_wake(&all_done, 1);
+        if (state.exchange(kDone, std::memory_order_acq_rel) == kAsleep) futex_wake(&state, 1);
       }
     }
   }
+
+  bool is_done() const { return state.load(std::memory_order_acquire) == kDone; }
+  void sleep_until_done() {
+    uint32_t seen = kRunning;
+    state.compare_exchange_strong(seen, kAsleep, std::memory_order_acq_rel);
+    while (!is_done()) futex_wait(&state, kAsleep);
+  }
+
   void drop() {
     if (holders.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
 };
 
-struct Helper final : Runnable {
-  explicit Helper(Job* j) : job(j) { urgency = kUrgencyLevels - 1; }
-  bool keeps_awake() const override { return job->lingers; }
-  bool run(int) override {
-    Job* shared = job;
-    delete this;
-    shared->work(shared->arrived.fetch_add(1, std::memory_order_relaxed));
-    shared->drop();
-    return false;
-  }
-  Job* job;
-};
+bool Helper::keeps_awake() const { return job->lingers; }
+
+bool Helper::run(int) {
+  Job* shared = job;
+  shared->work(shared->arrived.fetch_add(1, std::memory_order_relaxed));
+  shared->drop();  // and this helper with it
+  return false;
+}
 
 }  // namespace
 
@@ -139,14 +168,12 @@ void parallel_for(int64_t count, int64_t grain, void (*body)(int64_t, int64_t, v
   job->holders.store(wanted + 1, std::memory_order_relaxed);
   int helpers = 0;
   for (bool may_wake = false; helpers < wanted; ++helpers) {
-    auto* helper = new (std::nothrow) Helper(job);
-    if (!helper) break;  // with those that there are
+    Helper* const helper = &job->seats[1 + helpers].helper;
     if (which != Helpers::Awake) {
       schedule(helper);
     } else if (!schedule_at_once(helper, false)) {
       may_wake = !may_wake && t_burst.wakes();  // one
       if (may_wake && schedule_at_once(helper, true)) continue;
-      delete helper;
       break;
     }
   }
@@ -156,11 +183,8 @@ void parallel_for(int64_t count, int64_t grain, void (*body)(int64_t, int64_t, v
   } else {
     job->holders.fetch_sub(wanted - helpers, std::memory_order_relaxed);  // this thread holds it still
     job->work(0);
-    const auto is_done = [&] { return job->all_done.load(std::memory_order_acquire) != 0; };
     // Not where threads share cores: the helper may need this one.
-    if (!look_for(job->lingers ? kLastPiece_ns : 0, is_done)) {
-      while (!is_done()) futex_wait(&job->all_done, 0);
-    }
+    if (!look_for(job->lingers ? kLastPiece_ns : 0, [&] { return job->is_done(); })) job->sleep_until_done();
     job->drop();
   }
   if (which == Helpers::Awake) t_burst.last = monotonic_ns();
