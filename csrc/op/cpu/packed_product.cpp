@@ -183,12 +183,16 @@ template <int Rows>
 #pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r) {
     held[r][0] = held[r][1] = Vector{};
-    __builtin_prefetch(sums + r * row, 1);
-    __builtin_prefetch(sums + r * row + kPanel - 1, 1);
   }
+  int asked = 0;
   for (const float* const end = panel + depth * kPanel; panel != end;) {
     __builtin_prefetch(ahead.place, 0, 2);
     ahead.place += ahead.step;
+    if (asked < Rows) {  // one by one: all of their place at once would keep the panel from coming
+      __builtin_prefetch(sums + asked * row, 1);
+      __builtin_prefetch(sums + asked * row + kPanel - 1, 1);
+      ++asked;
+    }
     const float* const stop = end - panel < kPiece ? end : panel + kPiece;
     for (; panel != stop; panel += kPanel, ++a) {
       const Vector first = *reinterpret_cast<const Anywhere*>(panel);
@@ -252,11 +256,9 @@ template <int Rows, bool AsksForColumns = false>
 #pragma GCC unroll 4
     for (int v = 0; v < kBlockVectors; ++v) {
       held[r][v] = Vector{};
-      __builtin_prefetch(&part(r, v), 1);
     }
   }
-#pragma GCC unroll 4
-  for (int64_t k = 0; k < depth; ++k, b += b_row) {
+  const auto multiply_line = [&](int64_t k) __attribute__((always_inline)) {
     Vector line[kBlockVectors];
 #pragma GCC unroll 4
     for (int v = 0; v < kBlockVectors; ++v) line[v] = *reinterpret_cast<const Anywhere*>(b + v * kLanes);
@@ -267,7 +269,18 @@ template <int Rows, bool AsksForColumns = false>
 #pragma GCC unroll 4
       for (int v = 0; v < kBlockVectors; ++v) held[r][v] += factor * line[v];
     }
+    b += b_row;
+  };
+  // The place of the sums is asked for line by line: all at once would keep b from coming.
+  int64_t k = 0;
+  for (int asked = 0; asked < Rows * kBlockVectors && k + 4 <= depth; ++asked) {
+    __builtin_prefetch(&part(asked / kBlockVectors, asked % kBlockVectors), 1);
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) multiply_line(k + i);
+    k += 4;
   }
+#pragma GCC unroll 4
+  for (; k < depth; ++k) multiply_line(k);
   if (adds) {
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) {
