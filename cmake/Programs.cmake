@@ -3,7 +3,9 @@
 # Tests link the objects, not the library, so that they can reach what the library does not export.
 if(INFINIRT_BUILD_TESTS)
   enable_testing()
-  add_custom_target(cpp_tests) # whoever builds the package gets them only when asking
+  # Whoever builds the package gets them only when asking. Those of plugins need the program beside the library.
+  add_custom_target(cpp_tests)
+  add_dependencies(cpp_tests infinirt-plugin-probe)
   file(GLOB test_sources CONFIGURE_DEPENDS tests/cpp/*_test.cpp)
   foreach(source IN LISTS test_sources)
     get_filename_component(name ${source} NAME_WE)
